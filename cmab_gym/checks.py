@@ -1,0 +1,113 @@
+"""Checks of what users pass in: each error names the value, the expectation and the remedy."""
+
+import difflib
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cmab_gym.arrays import AnyArray, IntArray
+
+
+def positive_int(name: str, value: Any, remedy: str = "") -> int:
+    """Return value as an int of at least 1.
+
+    Raises:
+        ValueError: value is not an integer, or is below 1.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1 or isinstance(value, bool):
+        raise ValueError(sentence(f"{name}={value!r}: expected an integer of at least 1", remedy))
+    return number
+
+
+def non_negative_int(name: str, value: Any, remedy: str = "") -> int:
+    """Return value as an int of at least 0.
+
+    Raises:
+        ValueError: value is not an integer, or is below 0.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if number < 0 or isinstance(value, bool):
+        raise ValueError(sentence(f"{name}={value!r}: expected an integer of at least 0", remedy))
+    return number
+
+
+def number_between(name: str, value: Any, low: float, high: float, remedy: str = "") -> float:
+    """Return value as a float in [low, high].
+
+    Raises:
+        ValueError: value is not a number, is NaN, or lies outside.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not low <= number <= high:
+        limits = f"a number from {low:g} to {high:g}" if high < math.inf else f"{low:g} or more"
+        raise ValueError(sentence(f"{name}={value!r}: expected {limits}", remedy))
+    return number
+
+
+def finite(name: str, array: AnyArray) -> None:
+    """Refuse NaN and infinite entries.
+
+    Raises:
+        ValueError: an entry is not finite; its position is named.
+    """
+    if not np.isfinite(array).all():
+        position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(
+            f"{name}{list(position)} is {array[position]}: expected finite numbers; "
+            "replace unknown entries by the largest possible reward"
+        )
+
+
+def arms_in_range(actions: Any, shape: tuple[int, ...], n_arms: int) -> IntArray:
+    """Return actions as an int64 array of arms, each from 0 to n_arms - 1.
+
+    Raises:
+        ValueError: the shape or dtype is wrong, or an arm is out of range.
+    """
+    arms = np.asarray(actions)
+    expected = f"integer arms from 0 to {n_arms - 1} with shape {shape}"
+    if arms.shape != shape or arms.dtype.kind not in "iu":
+        raise ValueError(
+            f"actions have shape {arms.shape} and dtype {arms.dtype}: expected {expected}"
+        )
+    if arms.size and (arms.min() < 0 or arms.max() >= n_arms):
+        wrong = int(np.flatnonzero((arms < 0) | (arms >= n_arms))[0])
+        raise ValueError(f"arm {arms.flat[wrong]} at position {wrong}: expected {expected}")
+    return arms.astype(np.int64, copy=False)
+
+
+def choice(name: str, value: Any, known: Iterable[str]) -> str:
+    """Return value if it is one of the known names.
+
+    Raises:
+        ValueError: it is not; the nearest names are suggested and all are listed.
+    """
+    names = list(known)
+    if value not in names:
+        raise ValueError(unknown(name, value, names))
+    return str(value)
+
+
+def unknown(kind: str, value: Any, known: Sequence[str]) -> str:
+    """Say that a name is unknown, which ones are near, and which ones there are."""
+    near = difflib.get_close_matches(str(value), known, n=3)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    return f"unknown {kind} {value!r}: {hint}known are {', '.join(known)}"
+
+
+def sentence(text: str, remedy: str) -> str:
+    """Join what is wrong and what to do about it."""
+    return f"{text}; {remedy}" if remedy else text

@@ -1,0 +1,8 @@
+"""How rewards are drawn: tabular, latent-source and histogram models."""
+
+from cmab_gym.models.base import BanditModel
+from cmab_gym.models.histogram import HistogramModel
+from cmab_gym.models.latent import LatentModel
+from cmab_gym.models.tabular import TabularModel
+
+__all__ = ["BanditModel", "HistogramModel", "LatentModel", "TabularModel"]

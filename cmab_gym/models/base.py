@@ -1,0 +1,85 @@
+"""`BanditModel`: how the rewards of a correlated bandit are drawn."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+
+from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab_gym.problem import BanditProblem
+
+# A reward stream is drawn in blocks of this many rounds. It is part of what a seed means: a model
+# may draw one kind of number for the whole block before the next kind.
+ROUNDS_PER_DRAW = 256
+
+Pull: TypeAlias = tuple[FloatArray, IntArray]
+
+
+class BanditModel(ABC):
+    """How nature draws the rewards; knows the means, which no player does.
+
+    In each round nature fixes an outcome, whatever arm is then pulled: so all agents that play
+    the same trial meet the same rewards, and every arm's reward in a round is defined.
+
+    Attributes:
+        problem: what a player may know.
+        means: float64 (K,), the mean reward of each arm.
+        reward_pmf: float64 (K, R), the chance of each reward of the support, or of each bin.
+        arm_names: K names.
+        reward_unit: what one unit of reward is, for labels ("stars").
+    """
+
+    problem: BanditProblem
+    means: FloatArray
+    reward_pmf: FloatArray
+    arm_names: tuple[str, ...]
+    reward_unit: str
+
+    @abstractmethod
+    def draw(self, rng: Generator, rounds: int) -> AnyArray:
+        """Draw what nature fixes in each of some rounds.
+
+        Returns:
+            An array (rounds, W), for `pull`.
+        """
+
+    @abstractmethod
+    def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
+        """Look up the rewards of arms under outcomes.
+
+        Args:
+            outcomes: (n, W), n rows from `draw`.
+            arms: int64 (n, m), m arms for each outcome, or (1, m): the same arms for all.
+
+        Returns:
+            The rewards, float64 (n, m), and their positions in the support or the bins, int64.
+        """
+
+    def expected_pseudo_rewards(self) -> FloatArray:
+        """Return phi (K, K): phi[l, k] = E[s_{l,k}(R_k)], an upper bound on the mean of arm l."""
+        phi = np.einsum("lkj,kj->lk", self.problem.pseudo_rewards, self.reward_pmf)
+        np.fill_diagonal(phi, self.means)
+        return phi
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms, K."""
+        return self.means.size
+
+    @property
+    def gaps(self) -> FloatArray:
+        """How much less than the best arm each arm gives on average, float64 (K,)."""
+        return self.means.max() - self.means
+
+    @property
+    def best_arms(self) -> BoolArray:
+        """Which arms have the largest mean, bool (K,)."""
+        return self.means == self.means.max()
+
+
+def numbered(prefix: str, count: int) -> tuple[str, ...]:
+    """Return the names "prefix 0", "prefix 1", ..."""
+    return tuple(f"{prefix} {number}" for number in range(count))

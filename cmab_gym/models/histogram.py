@@ -1,0 +1,74 @@
+"""`HistogramModel`: rewards drawn from one histogram per arm, as from a set of test ratings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.random import Generator
+
+from cmab_gym import checks
+from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
+from cmab_gym.models.base import BanditModel, Pull, numbered
+from cmab_gym.problem import BanditProblem
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HistogramModel(BanditModel):
+    """Draw an arm's reward with replacement from its histogram.
+
+    One uniform number decides a round: every arm's reward is its quantile at that number. A player
+    sees one arm a round, so only the arms' own distributions matter to it.
+
+    Args:
+        counts: (K, R), how often each arm got each reward; every arm at least once.
+        problem: what a player may know, over the same K arms and R rewards.
+        arm_names: K names; empty numbers them.
+        reward_unit: the unit of the rewards.
+
+    Raises:
+        ValueError: a shape does not fit, a count is negative, or an arm has no reward.
+
+    Source: Section 5 of the paper.
+    """
+
+    counts: FloatArray
+    problem: BanditProblem
+    arm_names: tuple[str, ...] = ()
+    reward_unit: str = "reward"
+    means: FloatArray = field(init=False)
+    reward_pmf: FloatArray = field(init=False)
+    _thresholds: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        counts, problem = read_only(self.counts), self.problem
+        shape = (problem.n_arms, problem.reward_support.size)
+        if counts.shape != shape:
+            raise ValueError(f"counts has shape {counts.shape}: expected (K, R) = {shape}")
+        checks.finite("counts", counts)
+        if counts.min() < 0:
+            raise ValueError(f"counts has the negative entry {counts.min():g}: expected at least 0")
+        names = tuple(self.arm_names) or numbered("arm", shape[0])
+        totals = counts.sum(axis=1, keepdims=True)
+        if totals.min() == 0:
+            arm = int(totals.argmin())
+            raise ValueError(
+                f"arm {arm} ({names[arm]}) has no reward in counts: expected at least one; "
+                "leave the arm out or use more test data"
+            )
+        store = object.__setattr__
+        store(self, "counts", counts)
+        store(self, "arm_names", names)
+        store(self, "means", read_only((counts @ problem.reward_support) / totals[:, 0]))
+        store(self, "reward_pmf", read_only(counts / totals))
+        # Thresholds first, arms second: `pull` compares one uniform with each of R - 1 rows.
+        store(self, "_thresholds", (np.cumsum(counts, axis=1) / totals)[:, :-1].T.copy())
+
+    def draw(self, rng: Generator, rounds: int) -> AnyArray:
+        """Draw the uniform number of each round, float64 (rounds, 1)."""
+        return rng.random((rounds, 1))
+
+    def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
+        """Look up rewards: see `BanditModel.pull`."""
+        index = (outcomes >= self._thresholds[:, arms]).sum(axis=0)
+        return self.problem.reward_support[index], index

@@ -1,0 +1,259 @@
+"""`LatentModel`: rewards that depend on a hidden random source X, known up to bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.random import Generator, default_rng
+
+from cmab_gym import checks
+from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
+from cmab_gym.models.base import BanditModel, Pull, numbered
+from cmab_gym.problem import BanditProblem
+from cmab_gym.pseudo_rewards import largest_over_intervals
+
+Bound: TypeAlias = Callable[[FloatArray], Any]
+Sampler: TypeAlias = Callable[[Generator, int], FloatArray]
+
+_CELLS = 200_000  # pieces of the range of X over which the bounds are taken as known
+_X_QUANTILES, _REWARD_QUANTILES = 20_000, 16  # midpoints for expectations over X, and given X
+_SAMPLES, _GRID_SAMPLES = 1_000_000, 20_000  # draws instead, for a sampler, which has no quantiles
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentModel(BanditModel):
+    """Each round draws X; arm k's reward is uniform between lower_k(X) and upper_k(X).
+
+    The player knows the bound functions and the range of X, not its distribution.
+
+    Args:
+        latent: the distribution of X: a frozen `scipy.stats` distribution, or a function of
+            (generator, size) that returns float64 (size,).
+        lower, upper: K functions each, vectorised, of X; the same twice is a deterministic reward.
+        latent_range: (low, high) of X; None takes the support of the scipy distribution.
+        reward_bounds: (low, high) of the rewards; None takes the extremes of the bound functions.
+        bins: into how many bins of equal size the player's table divides the rewards.
+        delta: chance, from 0 to 1, that a reward ignores its bounds and is uniform over
+            `reward_bounds` (soft bounds).
+        arm_names: K names; empty numbers them.
+
+    Raises:
+        ValueError: an unbounded range of X, a lower bound above its upper bound, a value that is
+            not finite, or a number of functions that does not fit.
+
+    Source: Section 2.3 of the paper; soft bounds from its Remark 3.
+    """
+
+    latent: Any
+    lower: Sequence[Bound]
+    upper: Sequence[Bound]
+    latent_range: tuple[float, float] | None = None
+    reward_bounds: tuple[float, float] | None = None
+    bins: int = 100
+    delta: float = 0.0
+    arm_names: tuple[str, ...] = ()
+    reward_unit: str = field(init=False, default="reward")
+    problem: BanditProblem = field(init=False)
+    means: FloatArray = field(init=False)
+    reward_pmf: FloatArray = field(init=False)
+    _cells: _Cells = field(init=False)
+
+    def __post_init__(self) -> None:
+        if len(self.lower) != len(self.upper) or len(self.upper) < 2:
+            raise ValueError(
+                f"{len(self.lower)} lower and {len(self.upper)} upper bound functions: expected "
+                "one of each per arm, for at least 2 arms"
+            )
+        bins = checks.positive_int("bins", self.bins)
+        delta = checks.number_between("delta", self.delta, 0, 1, "it is a probability")
+        cells = _Cells.over(_range_of(self.latent, self.latent_range), self.lower, self.upper)
+        bounds = self.reward_bounds or (float(cells.low.min()), float(cells.high.max()))
+        cells = cells.clipped(bounds)
+        edges = np.linspace(*bounds, bins + 1)
+        table = _soften(cells.pseudo_rewards(edges[:-1], edges[1:], bounds[1]), bounds[1], delta)
+        arms = np.arange(len(self.lower))
+        table[arms, arms] = edges[1:]
+        store = object.__setattr__
+        store(self, "_cells", cells)
+        store(self, "problem", BanditProblem(table, (edges[:-1] + edges[1:]) / 2, bounds, edges))
+        store(self, "arm_names", tuple(self.arm_names) or numbered("arm", len(self.lower)))
+        store(self, "means", read_only(self._mean_rewards()))
+        store(self, "reward_pmf", read_only(self._bin_chances()))
+
+    def draw(self, rng: Generator, rounds: int) -> AnyArray:
+        """Draw X and then each arm's reward given X, float64 (rounds, K)."""
+        x = self._draw_latent(rng, rounds)
+        lower, upper = self._at(x)
+        rewards = lower + rng.random(lower.shape) * (upper - lower)
+        low, high = self.problem.reward_bounds
+        if self.delta > 0:
+            ignores = rng.random(lower.shape) < self.delta
+            rewards = np.where(ignores, rng.uniform(low, high, lower.shape), rewards)
+        return np.clip(rewards, low, high).T
+
+    def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
+        """Look up rewards: see `BanditModel.pull`."""
+        rewards = np.take_along_axis(outcomes, arms, axis=1)
+        return rewards, self.problem.reward_index(rewards)
+
+    def expected_pseudo_rewards(self) -> FloatArray:
+        """Return phi (K, K) of the exact pseudo-rewards s_{l,k}(r), not of the binned table.
+
+        The table's own phi is a little larger: it takes the largest pseudo-reward in each bin.
+        """
+        low, high = self.problem.reward_bounds
+        hard = self._mean_pseudo_rewards(self._grid)
+        if self.delta > 0:
+            anywhere = np.linspace(low, high, 4 * _X_QUANTILES)[None, :].repeat(self.n_arms, 0)
+            loose = self._mean_pseudo_rewards(anywhere)
+            hard = _soften((1 - self.delta) * hard + self.delta * loose, high, self.delta)
+        np.fill_diagonal(hard, self.means)
+        return hard
+
+    def _mean_rewards(self) -> FloatArray:
+        lower, upper = self._at(self._quantiles)
+        low, high = self.problem.reward_bounds
+        within: FloatArray = (lower + upper).mean(axis=1) / 2
+        return (1 - self.delta) * within + self.delta * (low + high) / 2
+
+    def _bin_chances(self) -> FloatArray:
+        index = self.problem.reward_index(np.clip(self._grid, *self.problem.reward_bounds))
+        within = np.stack([np.bincount(row, minlength=self.bins) for row in index]) / index.shape[1]
+        return (1 - self.delta) * within + self.delta / self.bins
+
+    def _mean_pseudo_rewards(self, rewards: FloatArray) -> FloatArray:
+        phi = np.empty((self.n_arms, self.n_arms))
+        for k, points in enumerate(np.sort(rewards, axis=1)):
+            table = self._cells.given_arm(k, points, points, self.problem.reward_bounds[1])
+            phi[:, k] = table.mean(axis=1)
+        return phi
+
+    @cached_property
+    def _quantiles(self) -> FloatArray:
+        if hasattr(self.latent, "ppf"):
+            midpoints = (np.arange(_X_QUANTILES) + 0.5) / _X_QUANTILES
+            return np.asarray(self.latent.ppf(midpoints), dtype=np.float64)
+        return self._draw_latent(default_rng(0), _SAMPLES)
+
+    @cached_property
+    def _grid(self) -> FloatArray:
+        """Equally likely rewards of each arm within its bounds, (K, number)."""
+        lower, upper = self._at(self._quantiles[:_GRID_SAMPLES])
+        if np.array_equal(lower, upper):
+            return lower
+        share = (np.arange(_REWARD_QUANTILES) + 0.5) / _REWARD_QUANTILES
+        grid = lower[:, :, None] + share * (upper - lower)[:, :, None]
+        return grid.reshape(len(lower), -1)
+
+    def _at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return _values(self.lower, x), _values(self.upper, x)
+
+    def _draw_latent(self, rng: Generator, size: int) -> FloatArray:
+        if hasattr(self.latent, "rvs"):
+            x = np.asarray(self.latent.rvs(size=size, random_state=rng), dtype=np.float64)
+        else:
+            x = np.asarray(self.latent(rng, size), dtype=np.float64)
+        if x.shape != (size,):
+            raise ValueError(f"latent drew an array {x.shape}: expected ({size},)")
+        low, high = self._cells.x_range
+        if not (x.min() >= low and x.max() <= high):
+            raise ValueError(
+                f"latent drew values from {x.min():g} to {x.max():g}: expected inside "
+                f"({low:g}, {high:g}); widen latent_range"
+            )
+        return x
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The range of X in small cells, with bounds on every arm's reward over each.
+
+    `low` and `high` are float64 (K, cells). They hold for the whole cell if each function has at
+    most one kink or extremum in it: the larger second difference of its ends, halved, is at least
+    what such a function can rise above both ends.
+    """
+
+    x_range: tuple[float, float]
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def over(
+        cls, x_range: tuple[float, float], lower: Sequence[Bound], upper: Sequence[Bound]
+    ) -> _Cells:
+        x = np.linspace(*x_range, _CELLS + 1)
+        low, high = _values(lower, x), _values(upper, x)
+        if np.any(low > high):
+            arm, i = (int(place[0]) for place in np.nonzero(low > high))
+            raise ValueError(
+                f"at X = {x[i]:g} the lower bound {low[arm, i]:g} of arm {arm} is above its upper "
+                f"bound {high[arm, i]:g}: expected lower <= upper; swap the functions"
+            )
+        return cls(x_range, -_cell_maxima(-low), _cell_maxima(high))
+
+    def clipped(self, bounds: tuple[float, float]) -> _Cells:
+        """Return the same cells with every bound inside the rewards' interval."""
+        return _Cells(self.x_range, np.clip(self.low, *bounds), np.clip(self.high, *bounds))
+
+    def given_arm(
+        self, k: int, starts: FloatArray, stops: FloatArray, default: float
+    ) -> FloatArray:
+        """Bound every arm's reward when arm k's reward lies in [starts[j], stops[j]].
+
+        Both are sorted. Returns float64 (K, len(starts)), `default` where no X allows it.
+        """
+        slack = 1e-12 * max(1.0, float(np.abs(self.high[k]).max()))
+        first = np.searchsorted(stops, self.low[k] - slack, side="left")
+        last = np.searchsorted(starts, self.high[k] + slack, side="right") - 1
+        rows = [largest_over_intervals(first, last, row, starts.size) for row in self.high]
+        table = np.stack(rows)
+        return np.where(np.isneginf(table), default, table)
+
+    def pseudo_rewards(self, starts: FloatArray, stops: FloatArray, default: float) -> FloatArray:
+        """Return the table (K, K, R) whose entries bound s_lk over each [starts[j], stops[j]]."""
+        given = [self.given_arm(k, starts, stops, default) for k in range(len(self.low))]
+        return np.stack(given, axis=1)
+
+
+def _cell_maxima(values: FloatArray) -> FloatArray:
+    second = np.abs(np.diff(values, n=2, axis=1))
+    second = np.pad(second, ((0, 0), (1, 1)), mode="edge")
+    ends = np.maximum(values[:, :-1], values[:, 1:])
+    return ends + np.maximum(second[:, :-1], second[:, 1:]) / 2
+
+
+def _values(functions: Sequence[Bound], x: FloatArray) -> FloatArray:
+    rows = np.empty((len(functions), x.size))
+    for arm, function in enumerate(functions):
+        rows[arm] = function(x)
+    if not np.isfinite(rows).all():
+        arm, i = (int(place[0]) for place in np.nonzero(~np.isfinite(rows)))
+        raise ValueError(
+            f"a bound of arm {arm} is {rows[arm, i]} at X = {x[i]:g}: expected finite numbers over "
+            "the whole range of X; narrow latent_range"
+        )
+    return rows
+
+
+def _range_of(latent: Any, latent_range: tuple[float, float] | None) -> tuple[float, float]:
+    if latent_range is None and hasattr(latent, "support"):
+        latent_range = latent.support()
+    if latent_range is None:
+        raise ValueError("latent is a sampler: expected latent_range=(low, high) of its values")
+    low, high = (float(end) for end in latent_range)
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise ValueError(
+            f"the latent source ranges over ({low:g}, {high:g}): expected finite low < high; "
+            "truncate the distribution and give latent_range"
+        )
+    return low, high
+
+
+def _soften(table: FloatArray, high: float, delta: float) -> FloatArray:
+    """Weaken hard pseudo-rewards to bounds that hold with probability 1 - delta (Remark 3)."""
+    both = (1 - delta) ** 2
+    return both * table + (1 - both) * high

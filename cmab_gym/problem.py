@@ -1,0 +1,144 @@
+"""`BanditProblem`: all that a player of a correlated bandit may know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cmab_gym import checks
+from cmab_gym.arrays import FloatArray, IntArray, read_only
+
+
+@dataclass(frozen=True, eq=False)
+class BanditProblem:
+    """What a player knows before the first pull: arms, possible rewards, pseudo-rewards.
+
+    Args:
+        pseudo_rewards: float64 (K, K, R); entry [l, k, j] is s_{l,k}(r_j), an upper bound on the
+            mean reward of arm l in those rounds in which arm k would give the reward r_j.
+            Entry [k, k, j] is r_j itself (with bins: the bin's upper edge, or less).
+        reward_support: float64 (R,), increasing: the possible rewards, or the midpoints of the
+            bins of a continuous reward.
+        reward_bounds: (low, high), the interval that holds every reward.
+        reward_edges: float64 (R + 1,), the edges of the bins of a continuous reward; None where
+            the rewards are finitely many.
+
+    Raises:
+        ValueError: a shape does not fit, an entry is not finite, the support is not increasing or
+            leaves the bounds, or pseudo_rewards[k, k] is not the reward.
+
+    Source: Section 2.1, Definition 1, of Gupta, Chaudhari, Joshi and Yagan (2021).
+    """
+
+    pseudo_rewards: FloatArray
+    reward_support: FloatArray
+    reward_bounds: tuple[float, float]
+    reward_edges: FloatArray | None = None
+    _cuts: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        low, high = (float(bound) for bound in self.reward_bounds)
+        object.__setattr__(self, "pseudo_rewards", read_only(self.pseudo_rewards))
+        object.__setattr__(self, "reward_support", read_only(self.reward_support))
+        object.__setattr__(self, "reward_bounds", (low, high))
+        if self.reward_edges is not None:
+            object.__setattr__(self, "reward_edges", read_only(self.reward_edges))
+        self._check_rewards()
+        self._check_table()
+        object.__setattr__(self, "_cuts", self._interior_cuts())
+
+    @classmethod
+    def from_info(cls, info: Mapping[str, Any]) -> BanditProblem:
+        """Take what a player may know from the info dict of a scalar environment's `reset`.
+
+        Raises:
+            ValueError: the dict lacks a key, as the info of `step` does.
+        """
+        needed = ("pseudo_rewards", "reward_support", "reward_bounds")
+        missing = [key for key in needed if key not in info]
+        if missing:
+            raise ValueError(
+                f"info has no {missing[0]!r}: expected the info that `env.reset()` returns; "
+                f"this one has {sorted(info) or 'no keys'}"
+            )
+        low, high = info["reward_bounds"]
+        return cls(
+            info["pseudo_rewards"], info["reward_support"], (low, high), info.get("reward_edges")
+        )
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms, K."""
+        return self.pseudo_rewards.shape[0]
+
+    @property
+    def reward_range(self) -> float:
+        """The size of the interval of rewards, the B of the paper."""
+        return self.reward_bounds[1] - self.reward_bounds[0]
+
+    def reward_index(self, rewards: FloatArray) -> IntArray:
+        """Find which reward of the support, or which bin, each reward is.
+
+        Args:
+            rewards: float64, any shape, in the reward's unit.
+
+        Returns:
+            int64, the same shape: positions j on the last axis of `pseudo_rewards`.
+
+        Raises:
+            ValueError: a reward is not in the support, or outside the bounds of the bins.
+        """
+        index = np.searchsorted(self._cuts, rewards, side="right")
+        if self.reward_edges is None:
+            wrong = np.abs(self.reward_support[index] - rewards) > 1e-9
+        else:
+            wrong = (rewards < self.reward_bounds[0]) | (rewards > self.reward_bounds[1])
+        if np.any(wrong):
+            value = np.asarray(rewards)[wrong].flat[0]
+            what = f"one of {self.reward_support}" if self.reward_edges is None else "inside"
+            raise ValueError(f"reward {value}: expected {what} {self.reward_bounds}")
+        return index
+
+    def _check_rewards(self) -> None:
+        support, (low, high) = self.reward_support, self.reward_bounds
+        if support.ndim != 1 or support.size == 0:
+            raise ValueError(f"reward_support has shape {support.shape}: expected (R,) with R >= 1")
+        checks.finite("reward_support", support)
+        if not low <= high or not np.isfinite([low, high]).all():
+            raise ValueError(f"reward_bounds={self.reward_bounds}: expected finite low <= high")
+        if np.any(np.diff(support) <= 0):
+            raise ValueError(f"reward_support={support}: expected increasing rewards; sort them")
+        if support[0] < low or support[-1] > high:
+            raise ValueError(f"reward_support={support}: expected inside {self.reward_bounds}")
+        edges = self.reward_edges
+        if edges is not None and (edges.shape != (support.size + 1,) or np.any(np.diff(edges) <= 0)):
+            raise ValueError(
+                f"reward_edges of shape {edges.shape}: expected {support.size + 1} increasing "
+                f"edges round the {support.size} bins of reward_support"
+            )
+
+    def _check_table(self) -> None:
+        table, support = self.pseudo_rewards, self.reward_support
+        n_arms = table.shape[0] if table.ndim else 0
+        if n_arms == 0 or table.shape != (n_arms, n_arms, support.size):
+            raise ValueError(
+                f"pseudo_rewards has shape {table.shape}: expected (K, K, R) with "
+                f"R = {support.size}, indexed [l, k, j] for s_lk(r_j)"
+            )
+        checks.finite("pseudo_rewards", table)
+        if self.reward_edges is None:
+            own = table[np.arange(n_arms), np.arange(n_arms)]
+            if not np.allclose(own, support, rtol=0, atol=1e-9):
+                arm = int(np.flatnonzero(~np.isclose(own, support, rtol=0, atol=1e-9).all(1))[0])
+                raise ValueError(
+                    f"pseudo_rewards[{arm}, {arm}] is {own[arm]}: expected the rewards "
+                    f"themselves, {support}; set s_kk(r) = r"
+                )
+
+    def _interior_cuts(self) -> FloatArray:
+        if self.reward_edges is not None:
+            return self.reward_edges[1:-1]
+        return (self.reward_support[:-1] + self.reward_support[1:]) / 2

@@ -1,0 +1,132 @@
+"""Independent streams of random numbers, one a trial, read in lockstep one row a round.
+
+`SeedSequence(seed)` has one child per trial, and that has two: the environment's and the agent's.
+So a trial's numbers depend on nothing but the seed and the trial's number: not on how many trials
+run together, on the number of workers, or on which other agents run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.random import PCG64, Generator, SeedSequence
+
+from cmab_gym import checks
+from cmab_gym.arrays import AnyArray, FloatArray
+
+ENVIRONMENT, AGENT = 0, 1
+
+# How many numbers a block of noise holds in all: large enough to hide the cost of one call per
+# trial, small enough to stay in the cache.
+_BLOCK_NUMBERS = 1 << 16
+
+
+def trial_seed(seed: int, trial: int, side: int) -> SeedSequence:
+    """Return the seed of one side (`ENVIRONMENT` or `AGENT`) of one trial."""
+    return SeedSequence(seed, spawn_key=(trial, side))
+
+
+def environment_seed(seed: int, trial: int) -> int:
+    """Return the integer that starts a trial's reward stream: `env.reset(seed=...)` replays it."""
+    words = trial_seed(seed, trial, ENVIRONMENT).generate_state(4)
+    return sum(int(word) << (32 * place) for place, word in enumerate(words))
+
+
+class RoundStream:
+    """One row per round from B generators, drawn in blocks of rounds.
+
+    Args:
+        generators: B generators, one per trial.
+        draw: function of (generator, rounds) that returns an array (rounds, ...).
+        block: how many rounds are drawn at a time.
+    """
+
+    def __init__(
+        self,
+        generators: Sequence[Generator],
+        draw: Callable[[Generator, int], AnyArray],
+        block: int,
+    ) -> None:
+        self._generators = generators
+        self._draw = draw
+        self._block = block
+        self._next = block
+        self._rows: AnyArray = np.empty(0)
+
+    def next(self) -> AnyArray:
+        """Return the next round's row, (B, ...); it is a view, to be read only."""
+        if self._next == self._block:
+            columns = [self._draw(generator, self._block) for generator in self._generators]
+            self._rows = np.stack(columns, axis=1)
+            self._next = 0
+        row: AnyArray = self._rows[self._next]
+        self._next += 1
+        return row
+
+
+class TrialStreams:
+    """The random numbers of an agent that plays B trials in lockstep.
+
+    Args:
+        seeds: B seeds, one per trial.
+    """
+
+    def __init__(self, seeds: Sequence[SeedSequence]) -> None:
+        self._seeds = tuple(seeds)
+        self._normals: dict[int, RoundStream] = {}
+
+    @classmethod
+    def for_trials(cls, seed: int, trials: range) -> TrialStreams:
+        """Return the agents' streams of the given trials of an evaluation with this seed."""
+        return cls([trial_seed(seed, trial, AGENT) for trial in trials])
+
+    def __len__(self) -> int:
+        return len(self._seeds)
+
+    @cached_property
+    def generators(self) -> tuple[Generator, ...]:
+        """B generators, one per trial, apart from those behind the methods below."""
+        return self._make(0)
+
+    def uniform(self) -> FloatArray:
+        """Return the next uniform number in [0, 1) of each trial, (B,)."""
+        return self._uniforms.next()
+
+    def standard_normal(self, size: int) -> FloatArray:
+        """Return the next `size` standard normal numbers of each trial, (B, size)."""
+        if size not in self._normals:
+            self._normals[size] = RoundStream(
+                self._make(2, size), lambda rng, n: rng.standard_normal((n, size)), self._rows(size)
+            )
+        return self._normals[size].next()
+
+    @cached_property
+    def _uniforms(self) -> RoundStream:
+        return RoundStream(self._make(1), lambda rng, n: rng.random(n), self._rows(1))
+
+    def _make(self, *key: int) -> tuple[Generator, ...]:
+        return tuple(
+            Generator(PCG64(SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))))
+            for seed in self._seeds
+        )
+
+    def _rows(self, size: int) -> int:
+        # The block's length does not change the numbers: a generator that is asked for n and then
+        # for m numbers gives the same as one asked for n + m.
+        return max(1, _BLOCK_NUMBERS // max(1, size * len(self._seeds)))
+
+
+def as_streams(rng: TrialStreams | int, trials: int) -> TrialStreams:
+    """Return rng as the streams of `trials` trials; an integer seed starts new ones.
+
+    Raises:
+        ValueError: rng is neither a seed nor the streams of exactly that many trials.
+    """
+    if isinstance(rng, TrialStreams):
+        if len(rng) != trials:
+            raise ValueError(f"rng holds {len(rng)} streams: expected one for each of {trials}")
+        return rng
+    seed = checks.non_negative_int("rng", rng, "or pass a TrialStreams")
+    return TrialStreams.for_trials(seed, range(trials))

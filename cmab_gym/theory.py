@@ -1,0 +1,90 @@
+"""What theory says of a model: gaps, expected pseudo-rewards, competitive arms, C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from cmab_gym import checks
+from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.models.base import BanditModel
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """A model seen by one who knows its distribution.
+
+    Attributes:
+        means: float64 (K,), mean reward of each arm.
+        gaps: float64 (K,), the largest mean minus the arm's.
+        phi: float64 (K, K), expected pseudo-rewards phi[l, k] = E[s_{l,k}(R_k)].
+        best_arm: an arm with the largest mean, k*.
+        pseudo_gaps: float64 (K,), the largest mean minus phi[l, k*].
+        competitive: bool (K,), the arms that the best arm's rewards cannot rule out; the best arm
+            counts.
+
+    Source: Section 4.1 of the paper, Definitions 4 and 5.
+    """
+
+    means: FloatArray
+    gaps: FloatArray
+    phi: FloatArray
+    best_arm: int
+    pseudo_gaps: FloatArray
+    competitive: BoolArray
+
+    @property
+    def n_competitive(self) -> int:
+        """The number of competitive arms, C."""
+        return int(self.competitive.sum())
+
+
+def analyse(model: BanditModel) -> Analysis:
+    """Compute gaps, phi and the competitive arms of a model."""
+    return analyse_means(model.means, model.expected_pseudo_rewards())
+
+
+def analyse_means(means: FloatArray, phi: FloatArray) -> Analysis:
+    """Compute gaps and competitive arms from means (K,) and expected pseudo-rewards (K, K).
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """
+    if phi.shape != means.shape * 2:
+        raise ValueError(f"phi has shape {phi.shape}: expected (K, K) with K = {means.size}")
+    best = int(means.argmax())
+    pseudo_gaps = means[best] - phi[:, best]
+    competitive = pseudo_gaps <= _ROUNDING
+    competitive[best] = True
+    return Analysis(means, means[best] - means, phi, best, pseudo_gaps, competitive)
+
+
+def count_competitive(model: BanditModel, rng: Generator, rounds: int = 5000) -> int:
+    """Count competitive arms as the paper's experiments do, from pulls of the best arm.
+
+    Pulls the best arm `rounds` times and counts the arms whose empirical pseudo-reward is at least
+    its empirical mean, the best arm included.
+
+    Args:
+        model: the bandit.
+        rng: generator of the rewards.
+        rounds: number of pulls, 1 or more.
+
+    Returns:
+        The C of one run, from 1 to K.
+
+    Source: Section 5.1 of the paper ("finding the size of the empirically competitive set").
+    """
+    rounds = checks.positive_int("rounds", rounds)
+    best = int(model.means.argmax())
+    arms: IntArray = np.full((1, 1), best, dtype=np.int64)
+    rewards, index = model.pull(model.draw(rng, rounds), arms)
+    counts = np.bincount(index[:, 0], minlength=model.problem.reward_support.size)
+    empirical = model.problem.pseudo_rewards[:, best] @ counts / rounds
+    competitive = empirical >= rewards.mean() - _ROUNDING
+    competitive[best] = True
+    return int(competitive.sum())
