@@ -1,0 +1,30 @@
+"""Agents: the API, index policies, `CBandit`, and how they are named."""
+
+from cmab_gym.agents.api import Agent, AgentError, TrialError
+from cmab_gym.agents.c_bandit import CBandit
+from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
+from cmab_gym.agents.kl_ucb import KLUCB
+from cmab_gym.agents.one_trial import Copies, OneTrialAgent
+from cmab_gym.agents.random_agent import RandomAgent
+from cmab_gym.agents.registry import agent_names, make_agent, published, register_agent
+from cmab_gym.agents.ts import TS
+from cmab_gym.agents.ucb import UCB
+
+__all__ = [
+    "KLUCB",
+    "TS",
+    "UCB",
+    "Agent",
+    "AgentError",
+    "CBandit",
+    "Copies",
+    "IndexAgent",
+    "IndexPolicy",
+    "OneTrialAgent",
+    "RandomAgent",
+    "TrialError",
+    "agent_names",
+    "make_agent",
+    "published",
+    "register_agent",
+]

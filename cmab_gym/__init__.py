@@ -1,0 +1,22 @@
+"""Correlated multi-armed bandits: Gymnasium environments, agents and their evaluation.
+
+`import cmab_gym` registers the environments `CMAB-*-v0` with Gymnasium.
+"""
+
+from cmab_gym.agents import CBandit, IndexAgent, make_agent, published, register_agent
+from cmab_gym.envs.registration import register_environments
+from cmab_gym.problem import BanditProblem
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BanditProblem",
+    "CBandit",
+    "IndexAgent",
+    "make_agent",
+    "published",
+    "register_agent",
+    "register_environments",
+]
+
+register_environments()

@@ -1,0 +1,20 @@
+"""The Gymnasium environments, one file per family."""
+
+from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs.goodreads import GoodreadsEnv, GoodreadsVectorEnv
+from cmab_gym.envs.latent import LatentEnv, LatentVectorEnv
+from cmab_gym.envs.movielens import MovieLensEnv, MovieLensVectorEnv
+from cmab_gym.envs.tabular import TabularEnv, TabularVectorEnv
+
+__all__ = [
+    "BanditEnv",
+    "BanditVectorEnv",
+    "GoodreadsEnv",
+    "GoodreadsVectorEnv",
+    "LatentEnv",
+    "LatentVectorEnv",
+    "MovieLensEnv",
+    "MovieLensVectorEnv",
+    "TabularEnv",
+    "TabularVectorEnv",
+]

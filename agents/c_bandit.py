@@ -1,0 +1,78 @@
+"""`CBandit`: the correlated version of any index policy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmab_gym.agents.index_agent import IndexAgent
+from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.problem import BanditProblem
+from cmab_gym.streams import TrialStreams
+
+
+class CBandit(IndexAgent):
+    """Plays an index policy among the arms that the pseudo-rewards do not rule out.
+
+    Idea: rewards of one arm bound the mean of every other. Arm l is empirically competitive if no
+    significant arm k (one with at least t/K of the t pulls) has seen rewards whose pseudo-rewards
+    for l average less than the best mean among the significant arms.
+
+    Index: the policy's, over the empirically competitive arms and the best significant one.
+
+    Needs: pseudo-rewards in the problem. Where all are the largest reward it chooses exactly like
+    `IndexAgent(policy)`.
+
+    Cost per round: O(K) for the update, O(K |S_t|) for the choice, beside the policy's; memory
+    O(K^2) per trial.
+
+    Guarantee: with UCB, non-competitive arms are pulled O(1) times in expectation (Theorem 1).
+
+    Source: Section 3 and Algorithm 1 of the paper, with n_k >= t/K, so that some arm is always
+    significant. If several significant arms share the best mean, all of them may be played.
+
+    Args:
+        policy: the rule.
+
+    Attributes:
+        phi: float64 (B, K, K); [b, k, l] is the empirical pseudo-reward of arm l with respect to
+            arm k in trial b; [b, k, k] is the mean of arm k; 0 where arm k has no pull.
+    """
+
+    phi: FloatArray
+
+    def reset(self, problem: BanditProblem, trials: int, rng: TrialStreams | int) -> None:
+        """Begin new trials: see `Agent.reset`."""
+        super().reset(problem, trials, rng)
+        self.phi = np.zeros((trials, problem.n_arms, problem.n_arms))
+        # One row for each (arm k, reward j): what a pull says of all arms, contiguous.
+        self._rows = np.ascontiguousarray(problem.pseudo_rewards.transpose(1, 2, 0))
+
+    def update(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Count the pulls, and update means and empirical pseudo-rewards."""
+        super().update(arms, rewards)
+        pulled = (self._trial, arms)
+        row = self._rows[arms, self.problem.reward_index(rewards)]
+        row[pulled] = rewards
+        # A running mean, not a sum to divide: a table of equal entries then averages to exactly
+        # that entry, and a constant bound can never fall below a mean by a rounding error.
+        phi = self.phi[pulled]
+        phi += (row - phi) / self.pulls[pulled][:, None]
+        self.phi[pulled] = phi
+
+    def allowed_arms(self) -> BoolArray:
+        """Return the empirically competitive arms and the best significant one, bool (B, K)."""
+        significant = self.significant_arms()
+        means = np.where(significant, self.means, -np.inf)
+        best = means.max(axis=1, keepdims=True)
+        return (self._upper_bounds(significant) >= best) | (means == best)
+
+    def significant_arms(self) -> BoolArray:
+        """Return the arms with at least t/K pulls, bool (B, K): never none."""
+        return self.pulls * self.problem.n_arms >= self.t
+
+    def _upper_bounds(self, significant: BoolArray) -> FloatArray:
+        """Take the least empirical pseudo-reward over the significant arms, (B, K)."""
+        trial, arm = np.nonzero(significant)
+        starts = np.flatnonzero(np.diff(trial, prepend=-1))
+        bounds: FloatArray = np.minimum.reduceat(self.phi[trial, arm], starts, axis=0)
+        return bounds

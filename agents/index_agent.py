@@ -1,0 +1,111 @@
+"""Index policies, and the agent that plays the arm of the largest index."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.problem import BanditProblem
+from cmab_gym.streams import TrialStreams, as_streams
+
+
+@runtime_checkable
+class IndexPolicy(Protocol):
+    """A rule that gives every arm an index; the arm of the largest one is pulled."""
+
+    def index(
+        self,
+        pulls: IntArray,
+        means: FloatArray,
+        t: int,
+        problem: BanditProblem,
+        rng: TrialStreams,
+    ) -> FloatArray:
+        """Compute the index of every arm in every trial.
+
+        Args:
+            pulls: int64 (B, K), how often each arm was pulled, 1 or more.
+            means: float64 (B, K), the mean reward of each arm so far.
+            t: the number of pulls made so far in each trial, the sum of `pulls`.
+            problem: what the player knows.
+            rng: one random stream per trial.
+
+        Returns:
+            float64 (B, K), a new array.
+        """
+
+
+class IndexAgent:
+    """Pulls every arm once, in random order, and then the arm of the largest index.
+
+    Args:
+        policy: the rule.
+
+    Attributes:
+        pulls: int64 (B, K), pulls of each arm so far.
+        means: float64 (B, K), mean rewards so far; 0 where an arm has no pull.
+        t: pulls made so far in each trial.
+    """
+
+    problem: BanditProblem
+    pulls: IntArray
+    means: FloatArray
+    t: int
+
+    def __init__(self, policy: IndexPolicy) -> None:
+        self.policy = policy
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.policy!r})"
+
+    def reset(self, problem: BanditProblem, trials: int, rng: TrialStreams | int) -> None:
+        """Begin new trials: see `Agent.reset`; rng may be an integer seed."""
+        self.problem = problem
+        self.rng = as_streams(rng, trials)
+        self.pulls = np.zeros((trials, problem.n_arms), dtype=np.int64)
+        self.means = np.zeros((trials, problem.n_arms))
+        self.t = 0
+        self._trial = np.arange(trials)
+
+    def act(self) -> IntArray:
+        """Choose the arm of the largest index, ties broken at random, int64 (B,)."""
+        if self.t < self.problem.n_arms:
+            index = np.where(self.pulls == 0, 0.0, -np.inf)
+        else:
+            index = self.policy.index(self.pulls, self.means, self.t, self.problem, self.rng)
+            allowed = self.allowed_arms()
+            if allowed is not None:
+                index[~allowed] = -np.inf
+        return argmax_with_random_ties(index, self.rng.uniform())
+
+    def update(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Count the pulls and update the means."""
+        pulled = (self._trial, arms)
+        self.t += 1
+        self.pulls[pulled] += 1
+        self.means[pulled] += (rewards - self.means[pulled]) / self.pulls[pulled]
+
+    def allowed_arms(self) -> BoolArray | None:
+        """Return the arms that may be played, bool (B, K); None allows all."""
+        return None
+
+
+def argmax_with_random_ties(index: FloatArray, uniform: FloatArray) -> IntArray:
+    """Find the arm of the largest index in each row, a random one where several have it.
+
+    Args:
+        index: float64 (B, K).
+        uniform: float64 (B,), uniform numbers in [0, 1) that decide the ties.
+
+    Returns:
+        int64 (B,).
+    """
+    largest = index == index.max(axis=1, keepdims=True)
+    arms: IntArray = largest.argmax(axis=1)
+    if np.count_nonzero(largest) > arms.size:
+        number = largest.sum(axis=1)
+        chosen = (uniform * number).astype(np.int64)
+        arms = (largest.cumsum(axis=1) == chosen[:, None] + 1).argmax(axis=1)
+    return arms

@@ -1,0 +1,91 @@
+"""Plain agents that play one trial, and the adapter that plays B copies of them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.random import Generator
+
+from cmab_gym.agents.api import TrialError
+from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.problem import BanditProblem
+from cmab_gym.streams import TrialStreams, as_streams
+
+
+@runtime_checkable
+class OneTrialAgent(Protocol):
+    """A plain agent: one trial, one arm, one reward at a time."""
+
+    def reset(self, problem: BanditProblem, rng: Generator) -> None:
+        """Forget everything and begin a trial; take all randomness from rng."""
+
+    def act(self) -> int:
+        """Choose an arm, from 0 to `problem.n_arms` - 1."""
+
+    def update(self, arm: int, reward: float) -> None:
+        """Learn the reward of the arm pulled."""
+
+
+class Copies:
+    """Plays B trials with B copies of a plain agent.
+
+    Args:
+        make: function of no arguments that returns a new `OneTrialAgent`.
+
+    Raises:
+        TrialError: a copy raised an error, or returned what is not an integer.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+    def __repr__(self) -> str:
+        return f"Copies({self.make!r})"
+
+    def reset(self, problem: BanditProblem, trials: int, rng: TrialStreams | int) -> None:
+        """Make the copies and begin their trials."""
+        streams = as_streams(rng, trials).generators
+        self._copies: list[Any] = []
+        for trial, stream in enumerate(streams):
+            with _blamed_on(trial):
+                self._copies.append(self.make())
+                self._copies[-1].reset(problem, stream)
+
+    def act(self) -> IntArray:
+        """Ask each copy for its arm, int64 (B,)."""
+        arms = np.empty(len(self._copies), dtype=np.int64)
+        for trial, agent in enumerate(self._copies):
+            with _blamed_on(trial):
+                arm = agent.act()
+            arms[trial] = _as_int(trial, arm)
+        return arms
+
+    def update(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Tell each copy its reward."""
+        pairs = zip(arms.tolist(), rewards.tolist(), strict=True)
+        for trial, (agent, (arm, reward)) in enumerate(zip(self._copies, pairs, strict=True)):
+            with _blamed_on(trial):
+                agent.update(arm, reward)
+
+
+@contextmanager
+def _blamed_on(trial: int) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise TrialError(trial, f"{type(error).__name__}: {error}") from error
+
+
+def _as_int(trial: int, arm: Any) -> int:
+    try:
+        if isinstance(arm, bool | np.bool_):
+            raise TypeError
+        return operator.index(arm)
+    except TypeError:
+        raise TrialError(
+            trial, f"act() returned {arm!r} of type {type(arm).__name__}: expected an integer arm"
+        ) from None

@@ -1,0 +1,31 @@
+"""The random agent: the floor of every comparison."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.problem import BanditProblem
+from cmab_gym.streams import TrialStreams, as_streams
+
+
+class RandomAgent:
+    """Pulls a uniformly random arm in every round; learns nothing.
+
+    Cost per round: O(1). Guarantee: regret T times the mean gap.
+    """
+
+    def __repr__(self) -> str:
+        return "RandomAgent()"
+
+    def reset(self, problem: BanditProblem, trials: int, rng: TrialStreams | int) -> None:
+        """Begin new trials: see `Agent.reset`."""
+        self._n_arms = problem.n_arms
+        self._rng = as_streams(rng, trials)
+
+    def act(self) -> IntArray:
+        """Choose a random arm for each trial, int64 (B,)."""
+        return (self._rng.uniform() * self._n_arms).astype(np.int64)
+
+    def update(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Ignore the rewards."""

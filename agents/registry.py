@@ -1,0 +1,267 @@
+"""Agents by name: the built-in table, the user's own, and the paper's published settings."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from cmab_gym import checks
+from cmab_gym.agents.api import Agent
+from cmab_gym.agents.c_bandit import CBandit
+from cmab_gym.agents.index_agent import IndexAgent
+from cmab_gym.agents.one_trial import Copies
+
+ENTRY_POINTS = "cmab_gym.agents"
+CORRELATED = "c-"
+
+Class = TypeVar("Class", bound=type)
+AgentFactory = Callable[[], Agent]
+
+
+@dataclass(frozen=True)
+class AgentSpec:
+    """A name, and where its policy or agent class is: "module:attribute" or the class."""
+
+    name: str
+    target: str | type
+
+    def load(self) -> Any:
+        """Import the class."""
+        return _load_target(self.target) if isinstance(self.target, str) else self.target
+
+
+_SPECS: dict[str, AgentSpec] = {
+    spec.name: spec
+    for spec in (
+        AgentSpec("random", "cmab_gym.agents.random_agent:RandomAgent"),
+        AgentSpec("ucb", "cmab_gym.agents.ucb:UCB"),
+        AgentSpec("ts", "cmab_gym.agents.ts:TS"),
+        AgentSpec("kl-ucb", "cmab_gym.agents.kl_ucb:KLUCB"),
+    )
+}
+
+# What gives the curves of the paper's figures 10 to 15, whose rewards are 1 to 5 stars: B = 5 for
+# UCB and the variance 4 / (n + 1) for Thompson sampling.
+PUBLISHED: dict[str, dict[str, float]] = {"ucb": {"B": 5.0}, "ts": {"B": 4.0, "beta": 1.0}}
+
+
+def register_agent(name: str) -> Callable[[Class], Class]:
+    """Make a class known by name: a decorator for policies and agents.
+
+    A policy (a class with `index`) is then known as `name` and `c-name`.
+
+    Raises:
+        ValueError: the name is taken by another class, or cannot be one.
+    """
+    if not name or set(name) & set(":() ") or name.startswith(CORRELATED):
+        raise ValueError(f"agent name {name!r}: expected no ':', brackets, blanks or prefix 'c-'")
+
+    def add(cls: Class) -> Class:
+        taken = _SPECS.get(name)
+        if taken is not None and _identity(taken.load()) != _identity(cls):
+            raise ValueError(f"agent name {name!r} belongs to {taken.target}: choose another name")
+        _SPECS[name] = AgentSpec(name, cls)
+        return cls
+
+    return add
+
+
+def agent_names() -> list[str]:
+    """List the names that `make_agent` knows, those with the prefix c- included."""
+    names: list[str] = []
+    for spec in _all_specs().values():
+        names.append(spec.name)
+        if is_policy(spec.load()):
+            names.append(CORRELATED + spec.name)
+    return names
+
+
+def agent_class(name: str) -> Any:
+    """Return the policy or agent class behind a registered name.
+
+    Raises:
+        ValueError: the name is unknown.
+    """
+    specs = _all_specs()
+    base = name.removeprefix(CORRELATED)
+    if base not in specs or (base != name and not is_policy(specs[base].load())):
+        remedy = "; your own go by file.py:Class or module:Class"
+        raise ValueError(checks.unknown("agent", name, agent_names()) + remedy)
+    return specs[base].load()
+
+
+def make_agent(name: str, **parameters: Any) -> Agent:
+    """Build an agent from its name.
+
+    Args:
+        name: a registered name ("c-ucb"), one with parameters ("c-ucb(B=5)"), or where a class of
+            your own is ("my_file.py:MyAgent", "package.module:MyPolicy"); "c-" in front of any
+            index policy gives its correlated version.
+        parameters: passed to the policy or agent; they win over those in the name.
+
+    Raises:
+        ValueError: the name or a parameter is unknown, or the class lacks a method.
+        FileNotFoundError: there is no such file.
+    """
+    return agent_factory(name, **parameters)()
+
+
+def agent_factory(agent: Any, **parameters: Any) -> AgentFactory:
+    """Turn what a user calls an agent into a function that makes a new `Agent`.
+
+    Args:
+        agent: a name as for `make_agent`, a class, or an instance: of an agent, of a policy, or of
+            a plain one-trial agent.
+        parameters: as for `make_agent`, for a name or a class.
+
+    Raises:
+        ValueError, FileNotFoundError: as `make_agent`.
+    """
+    if isinstance(agent, str):
+        name, in_name = _parse(agent)
+        cls, correlated = _class_of(name)
+        return _from_class(cls, correlated, {**in_name, **parameters})
+    if isinstance(agent, type):
+        return _from_class(agent, False, parameters)
+    if is_policy(agent):
+        return partial(IndexAgent, agent)
+    _check_methods(agent, type(agent).__name__)
+    clone = partial(copy.deepcopy, agent)
+    return clone if _plays_batches(agent) else partial(Copies, clone)
+
+
+def published(*names: str) -> dict[str, str]:
+    """Give agents the settings behind the paper's figures 10 to 15, for `evaluate`.
+
+    Args:
+        names: as for `make_agent`. Parameters in a name win.
+
+    Returns:
+        A mapping of each name to the name with parameters.
+    """
+    result = {}
+    for label in names:
+        name, given = _parse(label)
+        settings = {**PUBLISHED.get(name.removeprefix(CORRELATED), {}), **given}
+        inside = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+        result[label] = f"{name}({inside})" if inside else name
+    return result
+
+
+def is_policy(thing: Any) -> bool:
+    """Tell whether a class or instance is an index policy, not an agent."""
+    return hasattr(thing, "index") and not hasattr(thing, "act")
+
+
+def _all_specs() -> dict[str, AgentSpec]:
+    found = {point.name: AgentSpec(point.name, point.value) for point in _entry_points()}
+    return {**found, **_SPECS}
+
+
+@cache
+def _entry_points() -> tuple[Any, ...]:
+    return tuple(entry_points(group=ENTRY_POINTS))
+
+
+def _parse(text: str) -> tuple[str, dict[str, Any]]:
+    name, bracket, rest = text.partition("(")
+    if not bracket:
+        return text, {}
+    try:
+        call = ast.parse(f"f({rest}", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError
+        return name, {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError):
+        raise ValueError(f"agent {text!r}: expected name(parameter=number, ...)") from None
+
+
+def _class_of(name: str) -> tuple[Any, bool]:
+    if ":" not in name:
+        return agent_class(name), name.startswith(CORRELATED)
+    correlated = name.startswith(CORRELATED) and not Path(name.rpartition(":")[0]).exists()
+    cls = _load_target(name.removeprefix(CORRELATED) if correlated else name)
+    if correlated and not is_policy(cls):
+        raise ValueError(f"{name!r}: 'c-' needs an index policy, a class with index(), not act()")
+    return cls, correlated
+
+
+def _from_class(cls: Any, correlated: bool, parameters: dict[str, Any]) -> AgentFactory:
+    label = getattr(cls, "__name__", repr(cls))
+    if not callable(cls):
+        raise ValueError(f"{label} is not a class: expected an agent or policy class")
+    try:
+        inspect.signature(cls).bind(**parameters)
+    except TypeError as error:
+        known = list(inspect.signature(cls).parameters)
+        raise ValueError(f"{label}: {error}; its parameters are {known or 'none'}") from None
+    if is_policy(cls):
+        return partial(CBandit if correlated else IndexAgent, cls(**parameters))
+    _check_methods(cls, label)
+    make = partial(cls, **parameters)
+    return make if _plays_batches(cls) else partial(Copies, make)
+
+
+def _check_methods(thing: Any, label: str) -> None:
+    missing = [name for name in ("reset", "act", "update") if not hasattr(thing, name)]
+    if missing:
+        raise ValueError(
+            f"{label} has no method {missing[0]}: expected reset(problem, rng), act() and "
+            "update(arm, reward), or a policy with index(...)"
+        )
+
+
+def _plays_batches(thing: Any) -> bool:
+    return "trials" in inspect.signature(thing.reset).parameters
+
+
+def _load_target(target: str) -> Any:
+    where, _, attribute = target.rpartition(":")
+    module = _load_file(str(Path(where).resolve())) if where.endswith(".py") else _load_module(where)
+    found = getattr(module, attribute, None)
+    if found is None:
+        classes = [name for name, value in vars(module).items() if isinstance(value, type)]
+        raise ValueError(checks.unknown(f"name in {where}", attribute, classes))
+    return found
+
+
+def _load_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ValueError(
+            f"cannot import {name!r} ({error}): expected an installed module, or path/to/file.py"
+        ) from error
+
+
+@cache
+def _load_file(path: str) -> ModuleType:
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path} is not a file: expected path/to/file.py:Class")
+    name = f"_cmab_gym_user_{Path(path).stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{path} cannot be imported: expected a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise ValueError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _identity(cls: Any) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__

@@ -1,0 +1,46 @@
+"""Thompson sampling with normal posteriors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.problem import BanditProblem
+from cmab_gym.streams import TrialStreams
+
+
+@dataclass(frozen=True)
+class TS:
+    """Play each arm with the chance that it is best, under a normal posterior.
+
+    Index: a draw from Normal(mean_k, beta B / (n_k + 1)); the second number is a variance.
+
+    Args:
+        B: size of the interval of rewards, in their unit; None takes the problem's.
+        beta: factor of the variance, above 0. A larger one explores more.
+
+    Cost per round: O(K), with K normal numbers.
+
+    Guarantee: O(log T) regret for beta large enough; proven by the authors for rewards in [0, 1].
+
+    Source: Agrawal and Goyal (2013); equation 4 of the paper. (Its variance should scale as B^2.)
+    """
+
+    B: float | None = None
+    beta: float = 1.0
+
+    def index(
+        self,
+        pulls: IntArray,
+        means: FloatArray,
+        t: int,
+        problem: BanditProblem,
+        rng: TrialStreams,
+    ) -> FloatArray:
+        """Compute the index (B, K): see `IndexPolicy.index`."""
+        scale = problem.reward_range if self.B is None else self.B
+        noise = rng.standard_normal(pulls.shape[1])
+        index: FloatArray = means + np.sqrt(self.beta * scale / (pulls + 1)) * noise
+        return index

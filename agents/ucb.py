@@ -1,0 +1,44 @@
+"""UCB1: the mean plus a bonus for rarely pulled arms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.problem import BanditProblem
+from cmab_gym.streams import TrialStreams
+
+
+@dataclass(frozen=True)
+class UCB:
+    """Optimism: play the arm that could be best.
+
+    Index: mean_k + B sqrt(2 ln t / n_k), with t pulls in all and n_k of arm k.
+
+    Args:
+        B: size of the interval of rewards, in their unit; None takes the problem's. A larger B
+            explores more.
+
+    Cost per round: O(K).
+
+    Guarantee: pulls of an arm of gap D grow as 8 B^2 ln T / D^2 at most.
+
+    Source: Auer, Cesa-Bianchi and Fischer (2002), Figure 1; equation 3 of the paper.
+    """
+
+    B: float | None = None
+
+    def index(
+        self,
+        pulls: IntArray,
+        means: FloatArray,
+        t: int,
+        problem: BanditProblem,
+        rng: TrialStreams,
+    ) -> FloatArray:
+        """Compute the index (B, K): see `IndexPolicy.index`."""
+        scale = problem.reward_range if self.B is None else self.B
+        index: FloatArray = means + np.sqrt(scale**2 * 2 * np.log(t) / pulls)
+        return index

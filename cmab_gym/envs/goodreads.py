@@ -1,0 +1,71 @@
+"""`CMAB-Goodreads-v0`: which book does a new population like best?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cmab_gym.data.bundle import Table, survey_of
+from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.models.histogram import HistogramModel
+
+
+def goodreads_model(
+    train_share: float = 0.5,
+    mask: float = 0.1,
+    pad: float = 0.1,
+    mask_seed: int = 0,
+    data: str | Path | None = None,
+) -> HistogramModel:
+    """Build the model of `CMAB-Goodreads-v0`; the arguments are those of `GoodreadsEnv`."""
+    return survey_of(Table("goodreads", "book", train_share), data).model(mask, pad, mask_seed)
+
+
+class GoodreadsEnv(BanditEnv):
+    """A recommender without a history: Goodreads stars as rewards.
+
+    Description:
+        As `MovieLensEnv`, with the 25 most rated books of goodbooks-10k (a 5 % sample of its
+        users). The paper's poetry section of Goodreads may not be redistributed.
+
+    Arms:
+        `Discrete(25)`, the books, most rated first.
+
+    Observation:
+        `Discrete(1)`: a bandit has no state.
+
+    Reward:
+        1, 2, 3, 4 or 5 stars.
+
+    Information:
+        As `MovieLensEnv`, with K = 25.
+
+    Episode end:
+        Terminates after `horizon` rounds.
+
+    Arguments:
+        train_share: share of the ratings that is learned from: 0.5 (default) or 0.1; any other
+            with `data`.
+        mask: share p of the pseudo-rewards that are forgotten, replaced by 5; default 0.1.
+        pad: buffer q that is added to the pseudo-rewards; default 0.1.
+        mask_seed: which pseudo-rewards are forgotten.
+        data: path of an archive in the layout of goodbooks-10k, to build any other table.
+        horizon, step_info: see `BanditEnv`.
+
+    Registered ids:
+        `CMAB-Goodreads-v0`.
+
+    Source:
+        Gupta et al. (2021), Section 5.2, for the method. Ratings: goodbooks-10k by Zygmunt Zajac,
+        CC BY-SA 4.0.
+
+    Version history:
+        v0: first version.
+    """
+
+    build_model = staticmethod(goodreads_model)
+
+
+class GoodreadsVectorEnv(BanditVectorEnv):
+    """Many trials of `GoodreadsEnv` in lockstep."""
+
+    build_model = staticmethod(goodreads_model)

@@ -1,0 +1,96 @@
+"""`CMAB-Latent-v0`: rewards that depend on a hidden random source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cmab_gym import checks
+from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.models.latent import Bound, LatentModel
+from cmab_gym.presets import LATENT
+
+
+def latent_model(
+    preset: str | None = None,
+    latent: Any = None,
+    lower: Sequence[Bound] | None = None,
+    upper: Sequence[Bound] | None = None,
+    latent_range: tuple[float, float] | None = None,
+    reward_bounds: tuple[float, float] | None = None,
+    bins: int = 100,
+    delta: float = 0.0,
+) -> LatentModel:
+    """Build the model of `CMAB-Latent-v0`; the arguments are those of `LatentEnv`."""
+    own = [latent, lower, upper]
+    if preset is not None and any(part is not None for part in own):
+        raise ValueError(f"preset={preset!r} and a latent source of your own: expected one of them")
+    if any(part is not None for part in own):
+        if latent is None or upper is None:
+            raise ValueError("expected latent and upper (and lower, unless rewards are functions)")
+        lower = upper if lower is None else lower
+        return LatentModel(latent, lower, upper, latent_range, reward_bounds, bins, delta)
+    chosen = LATENT[checks.choice("preset", preset or "two-arm-a", LATENT)]
+    from scipy.stats import beta  # takes half a second: only where a distribution is made
+
+    source = beta(*chosen.beta, scale=chosen.scale)
+    bounds = reward_bounds or chosen.reward_bounds
+    return LatentModel(source, chosen.lower, chosen.upper, latent_range, bounds, bins, delta)
+
+
+class LatentEnv(BanditEnv):
+    """A bandit whose arms depend on one hidden random source X.
+
+    Description:
+        Each round draws X; arm k's reward is uniform between lower_k(X) and upper_k(X). The player
+        knows the functions, and so its pseudo-rewards s_lk(r), the largest upper_l(x) over the x
+        that allow the reward r of arm k; it does not know the distribution of X.
+
+    Arms:
+        `Discrete(K)`, K >= 2: one for each pair of functions.
+
+    Observation:
+        `Discrete(1)`: a bandit has no state.
+
+    Reward:
+        Continuous, inside `reward_bounds`.
+
+    Information:
+        `reset`: pseudo_rewards float64 (K, K, R), the largest pseudo-reward over each of R bins of
+        the reward, so that the table stays an upper bound; reward_support float64 (R,), the bins'
+        midpoints; reward_edges float64 (R + 1,); reward_bounds float64 (2,), low and high.
+        `step`: pseudo_reward float64 (K,), of the bin seen; reward_index int64, the bin; regret
+        float, the sum of the gaps of this episode's pulls.
+
+    Episode end:
+        Terminates after `horizon` rounds.
+
+    Arguments:
+        preset: "two-arm-a" (default), "two-arm-b", "three-arm-a", "three-arm-b", "three-arm-c".
+            The functions of the three arms are a reconstruction: the paper only draws them.
+        latent: the distribution of X, instead of a preset: a frozen `scipy.stats` distribution, or
+            a function of (generator, size).
+        lower, upper: K vectorised functions of X each; without lower, rewards are functions of X.
+        latent_range: (low, high) of X; needed for a sampler or an unbounded distribution.
+        reward_bounds: (low, high) of the rewards; default the extremes of the functions.
+        bins: R, the number of bins. More bins make the table tighter, never wrong.
+        delta: chance that a reward ignores its bounds (soft bounds), from 0 to 1.
+        horizon, step_info: see `BanditEnv`.
+
+    Registered ids:
+        `CMAB-Latent-v0`.
+
+    Source:
+        Gupta et al. (2021), Section 2.3; Figures 6 to 9.
+
+    Version history:
+        v0: first version.
+    """
+
+    build_model = staticmethod(latent_model)
+
+
+class LatentVectorEnv(BanditVectorEnv):
+    """Many trials of `LatentEnv` in lockstep."""
+
+    build_model = staticmethod(latent_model)

@@ -1,0 +1,88 @@
+"""`CMAB-MovieLens-v0`: which genre, or which movie, does a new population like best?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cmab_gym import checks
+from cmab_gym.data.bundle import Table, survey_of
+from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.models.histogram import HistogramModel
+
+
+def movielens_model(
+    task: str = "genre",
+    train_share: float = 0.5,
+    mask: float | None = None,
+    pad: float | None = None,
+    genre_draw: int = 0,
+    mask_seed: int = 0,
+    data: str | Path | None = None,
+) -> HistogramModel:
+    """Build the model of `CMAB-MovieLens-v0`; the arguments are those of `MovieLensEnv`."""
+    task = checks.choice("task", task, ("genre", "movie"))
+    draw = checks.non_negative_int("genre_draw", genre_draw)
+    if draw and task == "movie":
+        raise ValueError(f"genre_draw={draw} with task='movie': expected it with task='genre' only")
+    default_mask, default_pad = (0.25, 0.0) if task == "genre" else (0.0, 0.1)
+    return survey_of(Table("movielens", task, train_share, draw), data).model(
+        default_mask if mask is None else mask, default_pad if pad is None else pad, mask_seed
+    )
+
+
+class MovieLensEnv(BanditEnv):
+    """A recommender without a history: MovieLens ratings as rewards.
+
+    Description:
+        The users with the most ratings were surveyed: their ratings give the pseudo-rewards. The
+        others are the new population: pulling an arm draws one of their ratings of it.
+
+    Arms:
+        `Discrete(18)`, the genres, or `Discrete(50)`, the most rated movies.
+
+    Observation:
+        `Discrete(1)`: a bandit has no state.
+
+    Reward:
+        1, 2, 3, 4 or 5 stars.
+
+    Information:
+        `reset`: pseudo_rewards float64 (K, K, 5); reward_support float64 (5,); reward_bounds
+        float64 (2,), 1 and 5.
+        `step`: pseudo_reward float64 (K,), s_lk of the pull for every arm l; reward_index int64;
+        regret float, the sum of the gaps of this episode's pulls.
+
+    Episode end:
+        Terminates after `horizon` rounds.
+
+    Arguments:
+        task: "genre" (default) or "movie".
+        train_share: share of the ratings that is learned from: 0.5 (default) or 0.1; any other
+            with `data`.
+        mask: share p of the pseudo-rewards that are forgotten, replaced by 5; default 0.25 for
+            genres and 0 for movies, the paper's first settings.
+        pad: buffer q that is added to the pseudo-rewards; default 0 for genres, 0.1 for movies.
+        genre_draw: a movie of several genres belongs to one, drawn at random: which draw, 0
+            (default) to 4; any other with `data`. Results depend on it.
+        mask_seed: which pseudo-rewards are forgotten.
+        data: path of the archive `ml-1m.zip`, to build any other table.
+        horizon, step_info: see `BanditEnv`.
+
+    Registered ids:
+        `CMAB-MovieLens-v0`.
+
+    Source:
+        Gupta et al. (2021), Section 5.1, Figures 10, 11, 13 and 14. Ratings: Harper and Konstan
+        (2015), MovieLens 1M; the package holds aggregates only.
+
+    Version history:
+        v0: first version.
+    """
+
+    build_model = staticmethod(movielens_model)
+
+
+class MovieLensVectorEnv(BanditVectorEnv):
+    """Many trials of `MovieLensEnv` in lockstep."""
+
+    build_model = staticmethod(movielens_model)

@@ -1,0 +1,35 @@
+"""The table of environments, and their registration with Gymnasium."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gymnasium as gym
+
+
+@dataclass(frozen=True)
+class Registered:
+    """An environment id, its classes in `cmab_gym.envs`, and what it is."""
+
+    id: str
+    module: str
+    family: str
+    description: str
+
+
+ENVIRONMENTS = (
+    Registered("CMAB-Tabular-v0", "tabular", "Tabular", "a joint probability table (2+ arms)"),
+    Registered("CMAB-Latent-v0", "latent", "Latent", "a hidden random source (2+ arms)"),
+    Registered("CMAB-MovieLens-v0", "movielens", "MovieLens", "18 genres or 50 movies, 1-5 stars"),
+    Registered("CMAB-Goodreads-v0", "goodreads", "Goodreads", "25 books, 1-5 stars"),
+)
+
+
+def register_environments() -> None:
+    """Register every environment, scalar and vector, unless it is already."""
+    for entry in ENVIRONMENTS:
+        if entry.id not in gym.registry:
+            target = f"cmab_gym.envs.{entry.module}:{entry.family}"
+            gym.register(
+                entry.id, entry_point=f"{target}Env", vector_entry_point=f"{target}VectorEnv"
+            )

@@ -1,0 +1,165 @@
+"""The tables that come with the package, and how they are built from the raw archives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from types import MappingProxyType
+
+from cmab_gym.data.ratings import Ratings
+from cmab_gym.data.readers import read_goodbooks, read_movielens
+from cmab_gym.data.survey import Arms, Survey, genre_arms, most_rated_arms, take_survey
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where ratings come from.
+
+    Args:
+        archive: file names under which the raw archive is looked for.
+        read: its reader.
+        licence: the terms of the data.
+    """
+
+    archive: tuple[str, ...]
+    read: Callable[[str | Path], Ratings]
+    licence: str
+
+
+SOURCES = MappingProxyType(
+    {
+        "movielens": Source(
+            ("ml-1m.zip",),
+            read_movielens,
+            "GroupLens terms of use: research, no redistribution of the ratings; only aggregates "
+            "are kept here. Cite Harper and Konstan (2015), doi:10.1145/2827872",
+        ),
+        "goodreads": Source(
+            ("goodbooks-10k.zip", "goodbooks-10k-sample.zip"),
+            read_goodbooks,
+            "CC BY-SA 4.0: goodbooks-10k by Zygmunt Zajac, https://github.com/zygmuntz/goodbooks-10k",
+        ),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One setting of a survey.
+
+    Args:
+        source: a key of `SOURCES`.
+        task: "genre", "movie" or "book".
+        train_share: share of the ratings that is learned from.
+        draw: number of the genre draw; 0 where the task has none.
+    """
+
+    source: str
+    task: str
+    train_share: float
+    draw: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of its file, without the ending."""
+        draw = f"-draw{self.draw}" if self.task == "genre" else ""
+        return f"{self.source}-{self.task}{draw}-train{round(100 * self.train_share):02d}"
+
+    def arms(self, ratings: Ratings) -> Arms:
+        """Choose the arms of the task."""
+        if self.task == "genre":
+            return genre_arms(ratings, self.draw)
+        return most_rated_arms(ratings, {"movie": 50, "book": 25}[self.task])
+
+    def survey(self, ratings: Ratings) -> Survey:
+        """Build the table."""
+        settings = {"task": self.task, "train_share": self.train_share, "genre_draw": self.draw}
+        return take_survey(
+            ratings,
+            self.arms(ratings),
+            self.train_share,
+            min_support=5 if self.task == "book" else 1,
+            provenance={**settings, "licence": SOURCES[self.source].licence},
+        )
+
+
+SHARES = (0.5, 0.1)
+GENRE_DRAWS = 5
+
+
+def bundled_tables() -> tuple[Table, ...]:
+    """List the settings whose tables come with the package."""
+    return (
+        *(Table("movielens", "genre", s, draw) for s in SHARES for draw in range(GENRE_DRAWS)),
+        *(Table("movielens", "movie", s) for s in SHARES),
+        *(Table("goodreads", "book", s) for s in SHARES),
+    )
+
+
+@cache
+def bundled_survey(table: Table) -> Survey:
+    """Load a table that comes with the package.
+
+    Raises:
+        ValueError: no such table is bundled.
+    """
+    if table not in bundled_tables():
+        near = [t for t in bundled_tables() if (t.source, t.task) == (table.source, table.task)]
+        draws = f" and genre_draw from 0 to {GENRE_DRAWS - 1}" if table.task == "genre" else ""
+        raise ValueError(
+            f"no table {table.name!r} is bundled: expected train_share in "
+            f"{sorted({t.train_share for t in near})}{draws}; for any other setting pass "
+            f"data='path/to/{SOURCES[table.source].archive[0]}'"
+        )
+    with as_file(files("cmab_gym.data") / "bundled" / f"{table.name}.npz") as path:
+        return Survey.load(path)
+
+
+def survey_of(table: Table, data: str | Path | None = None) -> Survey:
+    """Load a bundled table, or build any table from a raw archive.
+
+    Args:
+        table: the setting.
+        data: path of the raw archive; None takes the bundled table.
+
+    Raises:
+        ValueError: without data, no such table is bundled; or the archive is not what it should be.
+        FileNotFoundError: data is not a file.
+    """
+    return bundled_survey(table) if data is None else _built(table, str(data))
+
+
+@cache
+def _built(table: Table, data: str) -> Survey:
+    return table.survey(SOURCES[table.source].read(data))
+
+
+def build_tables(raw: str | Path, out: str | Path) -> Iterator[Path]:
+    """Build every bundled table from the raw archives in a folder, and yield the files written.
+
+    Args:
+        raw: folder with `ml-1m.zip` and `goodbooks-10k.zip` (or its sample).
+        out: folder for the tables; made if need be.
+
+    Raises:
+        FileNotFoundError: an archive is missing; nothing has been written then.
+    """
+    archives = {name: _archive(Path(raw), source) for name, source in SOURCES.items()}
+    Path(out).mkdir(parents=True, exist_ok=True)
+    for name, archive in archives.items():
+        ratings = SOURCES[name].read(archive)
+        for table in bundled_tables():
+            if table.source == name:
+                path = Path(out) / f"{table.name}.npz"
+                table.survey(ratings).save(path)
+                yield path
+
+
+def _archive(raw: Path, source: Source) -> Path:
+    for name in source.archive:
+        if (raw / name).is_file():
+            return raw / name
+    raise FileNotFoundError(f"{raw} has no {' or '.join(source.archive)}: put the archive there")
