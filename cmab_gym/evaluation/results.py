@@ -1,0 +1,204 @@
+"""`Results`: what an evaluation found, its table, and its files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab_gym.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLE, MANIFEST = "results.parquet", "manifest.json"
+
+
+@dataclass(frozen=True, eq=False)
+class AgentRun:
+    """What one agent did.
+
+    Args:
+        label: its name.
+        regret: float64 (trials, checkpoints), the sum of gaps so far; no rows after a failure.
+        best_arm_pulls: int64 (trials, checkpoints), pulls of a best arm so far.
+        seconds: time its rounds took, summed over workers.
+        failure: why it ended early, naming trial and round; "" if it did not.
+    """
+
+    label: str
+    regret: FloatArray
+    best_arm_pulls: IntArray
+    seconds: float
+    failure: str = ""
+
+
+class EvaluationError(ValueError):
+    """At least one agent failed.
+
+    Args:
+        results: what the other agents did; kept as the attribute of that name.
+    """
+
+    def __init__(self, results: Results) -> None:
+        super().__init__("\n".join(results.failures.values()))
+        self.results = results
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Results:
+    """What an evaluation found.
+
+    Args:
+        checkpoints: the rounds at which regret was recorded.
+        runs: one for each agent.
+        manifest: arguments, seed, versions and times, as JSON can hold them.
+    """
+
+    checkpoints: tuple[int, ...]
+    runs: tuple[AgentRun, ...]
+    manifest: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        labels = [run.label for run in self.runs]
+        where = self.manifest.get("env_id")
+        return f"<Results on {where}: {labels}, {self.checkpoints[-1]} rounds>"
+
+    @property
+    def finished(self) -> tuple[AgentRun, ...]:
+        """The runs that did not fail."""
+        return tuple(run for run in self.runs if not run.failure)
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Why agents ended early, by label."""
+        return {run.label: run.failure for run in self.runs if run.failure}
+
+    def regret(self, label: str) -> FloatArray:
+        """Return an agent's cumulative regret, float64 (trials, checkpoints).
+
+        Raises:
+            ValueError: no such agent finished.
+        """
+        for run in self.finished:
+            if run.label == label:
+                return run.regret
+        raise ValueError(f"no results of {label!r}: there are {[r.label for r in self.finished]}")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a long frame: agent, trial, round, regret (so far), best_arm_pulls (so far)."""
+        import pandas as pd
+
+        frames = []
+        for run in self.finished:
+            trials, checkpoints = run.regret.shape
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "agent": run.label,
+                        "trial": np.repeat(np.arange(trials), checkpoints),
+                        "round": np.tile(np.array(self.checkpoints), trials),
+                        "regret": run.regret.ravel(),
+                        "best_arm_pulls": run.best_arm_pulls.ravel(),
+                    }
+                )
+            )
+        if not frames:
+            columns = ["agent", "trial", "round", "regret", "best_arm_pulls"]
+            return pd.DataFrame(columns=columns)
+        return pd.concat(frames, ignore_index=True)
+
+    def summary(self) -> pd.DataFrame:
+        """Return one row per agent that finished.
+
+        Columns: agent; regret, the mean over trials after the last round; sd, its standard
+        deviation over trials; low and high, the 95 % interval of the mean (Student's t; NaN for
+        one trial); best_arm_share, the share of pulls of a best arm; rounds_per_second.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([self._summarise(run) for run in self.finished])
+
+    def _summarise(self, run: AgentRun) -> dict[str, Any]:
+        final, rounds = run.regret[:, -1], self.checkpoints[-1]
+        sd = float(final.std(ddof=1)) if final.size > 1 else float("nan")
+        half = half_width(final.size, sd)
+        return {
+            "agent": run.label,
+            "regret": float(final.mean()),
+            "sd": sd,
+            "low": float(final.mean()) - half,
+            "high": float(final.mean()) + half,
+            "best_arm_share": float(run.best_arm_pulls[:, -1].mean() / rounds),
+            "rounds_per_second": final.size * rounds / run.seconds,
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `results.parquet` and `manifest.json`; each appears whole or not at all.
+
+        Returns:
+            The folder.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        manifest = {
+            **self.manifest,
+            "checkpoints": list(self.checkpoints),
+            "agent_seconds": {run.label: round(run.seconds, 4) for run in self.runs},
+            "failures": self.failures,
+        }
+        frame = self.to_pandas()
+        write_whole(folder / TABLE, lambda part: frame.to_parquet(part, index=False))
+        text = json.dumps(manifest, indent=2, default=str) + "\n"
+        write_whole(folder / MANIFEST, lambda part: part.write_text(text, encoding="utf-8"))
+        return folder
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Results:
+        """Read what `save` wrote.
+
+        Raises:
+            FileNotFoundError: the folder does not hold both files.
+        """
+        import pandas as pd
+
+        folder = Path(folder)
+        for name in (TABLE, MANIFEST):
+            if not (folder / name).is_file():
+                raise FileNotFoundError(f"{folder} has no {name}: expected a folder of Results.save")
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        frame = pd.read_parquet(folder / TABLE)
+        checkpoints = tuple(manifest.pop("checkpoints"))
+        seconds, failures = manifest.pop("agent_seconds"), manifest.pop("failures")
+        runs = []
+        for label in seconds:
+            own = frame[frame["agent"] == label]
+            shape = (-1, len(checkpoints))
+            regret = own["regret"].to_numpy(dtype=np.float64).reshape(shape)
+            pulls = own["best_arm_pulls"].to_numpy(dtype=np.int64).reshape(shape)
+            runs.append(AgentRun(label, regret, pulls, seconds[label], failures.get(label, "")))
+        return cls(checkpoints, tuple(runs), manifest)
+
+
+def half_width(number: int, sd: float) -> float:
+    """Return half the width of the 95 % Student interval of a mean; NaN below two values."""
+    if number < 2:
+        return float("nan")
+    from scipy.special import stdtrit
+
+    return float(stdtrit(number - 1, 0.975)) * sd / float(np.sqrt(number))
+
+
+def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
+    """Write a file under a temporary name, then give it its own."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        write(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
