@@ -64,11 +64,13 @@ class CBandit(IndexAgent):
         significant = self.significant_arms()
         means = np.where(significant, self.means, -np.inf)
         best = means.max(axis=1, keepdims=True)
-        return (self._upper_bounds(significant) >= best) | (means == best)
+        allowed: BoolArray = (self._upper_bounds(significant) >= best) | (means == best)
+        return allowed
 
     def significant_arms(self) -> BoolArray:
         """Return the arms with at least t/K pulls, bool (B, K): never none."""
-        return self.pulls * self.problem.n_arms >= self.t
+        enough: BoolArray = self.pulls * self.problem.n_arms >= self.t
+        return enough
 
     def _upper_bounds(self, significant: BoolArray) -> FloatArray:
         """Take the least empirical pseudo-reward over the significant arms, (B, K)."""

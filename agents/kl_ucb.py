@@ -10,9 +10,10 @@ from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
 
-# Newton's method from above converges quadratically; 24 steps reach rounding error from the
-# worst start. A fixed number keeps each trial's result independent of the others in its batch.
-_STEPS = 24
+# Newton's method from above converges quadratically: 8 steps come within 2e-13 of the root over
+# all means and budgets up to 16, 10 within rounding error. A fixed number keeps each trial's
+# result independent of the others in its batch.
+_STEPS = 10
 _TINY = 1e-15
 
 
@@ -26,7 +27,7 @@ class KLUCB:
     Args:
         c: weight of the ln ln t term, 0 or more; 0 is the usual choice in practice, 3 in proofs.
 
-    Cost per round: O(K), with 24 logarithms per arm.
+    Cost per round: O(K), with some 20 logarithms per arm.
 
     Guarantee: optimal for 0/1 rewards: pulls of an arm grow as ln T / kl(mu_k, mu*).
 
@@ -59,7 +60,7 @@ def largest_mean_within(mean: FloatArray, budget: FloatArray) -> FloatArray:
         budget: float64, the same shape, 0 or more.
 
     Returns:
-        float64, the same shape, within about 1e-9.
+        float64, the same shape, within rounding error.
     """
     p = np.clip(mean, _TINY, 1 - _TINY)
     # The divergence is convex in q: Newton's steps from above the root never pass it. Pinsker's

@@ -228,7 +228,9 @@ def _plays_batches(thing: Any) -> bool:
 
 def _load_target(target: str) -> Any:
     where, _, attribute = target.rpartition(":")
-    module = _load_file(str(Path(where).resolve())) if where.endswith(".py") else _load_module(where)
+    module = (
+        _load_file(str(Path(where).resolve())) if where.endswith(".py") else _load_module(where)
+    )
     found = getattr(module, attribute, None)
     if found is None:
         classes = [name for name, value in vars(module).items() if isinstance(value, type)]

@@ -72,7 +72,7 @@ class BanditProblem:
     @property
     def n_arms(self) -> int:
         """The number of arms, K."""
-        return self.pseudo_rewards.shape[0]
+        return int(self.pseudo_rewards.shape[0])
 
     @property
     def reward_range(self) -> float:
@@ -114,7 +114,9 @@ class BanditProblem:
         if support[0] < low or support[-1] > high:
             raise ValueError(f"reward_support={support}: expected inside {self.reward_bounds}")
         edges = self.reward_edges
-        if edges is not None and (edges.shape != (support.size + 1,) or np.any(np.diff(edges) <= 0)):
+        if edges is not None and (
+            edges.shape != (support.size + 1,) or np.any(np.diff(edges) <= 0)
+        ):
             raise ValueError(
                 f"reward_edges of shape {edges.shape}: expected {support.size + 1} increasing "
                 f"edges round the {support.size} bins of reward_support"

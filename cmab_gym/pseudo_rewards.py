@@ -89,7 +89,7 @@ def mask_and_pad(
     """
     mask = checks.number_between("mask", mask, 0, 1, "it is a share of the entries")
     pad = checks.number_between("pad", pad, 0, np.inf, "it is added to every pseudo-reward")
-    result = table.copy()
+    result: FloatArray = table.copy()
     n_arms = table.shape[0]
     n_masked = int(mask * n_arms)
     if n_masked:
@@ -109,8 +109,8 @@ def largest_over_intervals(
     """Take, at each position, the largest value of the intervals that cover it.
 
     Args:
-        first, last: int64 (N,), the first and last position of each interval; empty where
-            last < first.
+        first: int64 (N,), the first position of each interval.
+        last: int64 (N,), its last position; the interval is empty where last < first.
         values: float64 (N,), what each interval is worth.
         size: number of positions.
 
@@ -130,4 +130,5 @@ def largest_over_intervals(
         half = 1 << (step - 1)
         np.maximum(best[step - 1], best[step], out=best[step - 1])
         np.maximum(best[step - 1, half:], best[step, :-half], out=best[step - 1, half:])
-    return best[0]
+    covered: FloatArray = best[0]
+    return covered

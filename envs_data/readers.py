@@ -36,7 +36,9 @@ def read_movielens(path: str | Path) -> Ratings:
         if not line:
             continue
         if len(fields) != 3 or not fields[0].isdigit():
-            raise ValueError(f"{path}: movies.dat line {number} is {line!r}: expected id::title::a|b")
+            raise ValueError(
+                f"{path}: movies.dat line {number} is {line!r}: expected id::title::a|b"
+            )
         titles[int(fields[0])] = fields[1]
         genres[int(fields[0])] = tuple(fields[2].split("|"))
     return Ratings(
@@ -69,7 +71,9 @@ def read_goodbooks(path: str | Path) -> Ratings:
     ):
         missing = [name for name in wanted if name not in table]
         if missing:
-            raise ValueError(f"{path}: no column {missing[0]!r} among {list(table)}: goodbooks-10k?")
+            raise ValueError(
+                f"{path}: no column {missing[0]!r} among {list(table)}: goodbooks-10k?"
+            )
     return Ratings(
         columns["user_id"].astype(np.int64),
         columns["book_id"].astype(np.int64),

@@ -70,7 +70,8 @@ class Survey:
         Raises:
             ValueError: a setting is out of range.
         """
-        rng = default_rng(checks.non_negative_int("mask_seed", mask_seed))
+        # A second number in the seed, so that mask and genre draw of one number are independent.
+        rng = default_rng((checks.non_negative_int("mask_seed", mask_seed), 1))
         table = mask_and_pad(
             self.pseudo_rewards, self.reward_support, self.reward_bounds[1], mask, pad, rng
         )
@@ -119,7 +120,9 @@ class Survey:
         except (OSError, ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
             raise ValueError(f"{path} is not a survey: {error}; rebuild it") from error
         if meta.get("format") != FORMAT:
-            raise ValueError(f"{path} has format {meta.get('format')}: expected {FORMAT}; rebuild it")
+            raise ValueError(
+                f"{path} has format {meta.get('format')}: expected {FORMAT}; rebuild it"
+            )
         low, high = meta["reward_bounds"]
         return cls(
             content["pseudo_rewards"],
@@ -313,7 +316,7 @@ def _pooled_means(
     enough = pooled_number >= checks.positive_int("min_support", min_support)
     means = np.full(pooled_total.shape, support[-1])
     np.divide(pooled_total, pooled_number, out=means, where=enough)
-    table = means.transpose(2, 0, 1).copy()
+    table: FloatArray = means.transpose(2, 0, 1).copy()
     arms = np.arange(n_arms)
     table[arms, arms] = support
     return table

@@ -189,9 +189,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         info = reset_info(self.problem, self.num_envs)
         return self._observation(), {**info, **_masks(info, np.ones(self.num_envs, np.bool_))}
 
-    def step(
-        self, actions: IntArray
-    ) -> tuple[IntArray, FloatArray, BoolArray, BoolArray, Info]:
+    def step(self, actions: IntArray) -> tuple[IntArray, FloatArray, BoolArray, BoolArray, Info]:
         """Pull an arm in each sub-environment.
 
         Args:
@@ -277,7 +275,8 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
 
 
 def _repeated(array: FloatArray, times: int) -> FloatArray:
-    return np.broadcast_to(array, (times, *array.shape)).copy()
+    copies: FloatArray = np.broadcast_to(array, (times, *array.shape)).copy()
+    return copies
 
 
 def _masks(info: Info, mask: BoolArray) -> Info:

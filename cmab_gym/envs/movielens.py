@@ -16,7 +16,7 @@ def movielens_model(
     mask: float | None = None,
     pad: float | None = None,
     genre_draw: int = 0,
-    mask_seed: int = 0,
+    mask_seed: int | None = None,
     data: str | Path | None = None,
 ) -> HistogramModel:
     """Build the model of `CMAB-MovieLens-v0`; the arguments are those of `MovieLensEnv`."""
@@ -26,7 +26,9 @@ def movielens_model(
         raise ValueError(f"genre_draw={draw} with task='movie': expected it with task='genre' only")
     default_mask, default_pad = (0.25, 0.0) if task == "genre" else (0.0, 0.1)
     return survey_of(Table("movielens", task, train_share, draw), data).model(
-        default_mask if mask is None else mask, default_pad if pad is None else pad, mask_seed
+        default_mask if mask is None else mask,
+        default_pad if pad is None else pad,
+        draw if mask_seed is None else mask_seed,
     )
 
 
@@ -64,7 +66,8 @@ class MovieLensEnv(BanditEnv):
         pad: buffer q that is added to the pseudo-rewards; default 0 for genres, 0.1 for movies.
         genre_draw: a movie of several genres belongs to one, drawn at random: which draw, 0
             (default) to 4; any other with `data`. Results depend on it.
-        mask_seed: which pseudo-rewards are forgotten.
+        mask_seed: which pseudo-rewards are forgotten; default genre_draw, so that each draw
+            repeats both of the paper's random choices.
         data: path of the archive `ml-1m.zip`, to build any other table.
         horizon, step_info: see `BanditEnv`.
 

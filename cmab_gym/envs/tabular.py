@@ -30,9 +30,7 @@ def tabular_model(
     name = checks.choice("preset", preset or "table1-a", TABULAR)
     chosen = TABULAR[name]
     table = chosen.pseudo_rewards if pseudo_rewards is None else pseudo_rewards
-    return TabularModel(
-        chosen.outcomes, chosen.probabilities, table, reward_bounds, allow_invalid
-    )
+    return TabularModel(chosen.outcomes, chosen.probabilities, table, reward_bounds, allow_invalid)
 
 
 class TabularEnv(BanditEnv):

@@ -7,6 +7,7 @@ import platform
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -72,17 +73,18 @@ def evaluate(
     at = checkpoint_rounds(checkpoints, rounds)
     unit, names = _describe(env_id, rounds, settings)
     workers = _workers(n_jobs)
-    size = min(batch_size and checks.positive_int("batch_size", batch_size) or _BATCH, trials)
-    if workers > 1 and batch_size is None:
-        size = min(size, -(-trials // workers))
+    size = _batch_size(batch_size, trials, workers)
     batches = [
         Batch(label, make, range(first, min(first + size, trials)), env_id, settings, at, seed)
         for label, make in factories.items()
         for first in range(0, trials, size)
     ]
     started = time.time()
-    curves = list(_play_all(batches, workers, progress))
-    runs = tuple(_joined(label, curves) for label in factories)
+    curves: list[Curves] = []
+    # After Ctrl-C the agents whose trials are all there are kept, and the others count as failed.
+    with suppress(KeyboardInterrupt):
+        curves.extend(_play_all(batches, workers, progress))
+    runs = tuple(_joined(label, curves, trials) for label in factories)
     manifest = {
         "env_id": env_id,
         "env_kwargs": settings,
@@ -170,8 +172,12 @@ def _play_all(
     batches: Sequence[Batch], workers: int, progress: Progress | None
 ) -> Iterable[Curves]:
     if workers == 1:
+        failed = ""
         for batch in batches:
-            yield play(batch, progress)
+            if batch.label != failed:
+                curves = play(batch, progress)
+                failed = batch.label if curves.failure else failed
+                yield curves
         return
     from joblib import Parallel, delayed
 
@@ -182,13 +188,16 @@ def _play_all(
         yield curves
 
 
-def _joined(label: str, curves: Sequence[Curves]) -> AgentRun:
+def _joined(label: str, curves: Sequence[Curves], trials: int) -> AgentRun:
     """Put the batches of one agent together, by trial; the first failure speaks for all."""
     own = sorted((c for c in curves if c.label == label), key=lambda c: c.trials.start)
     seconds = sum(c.seconds for c in own)
     failures = [c.failure for c in own if c.failure]
+    done = sum(len(c.trials) for c in own)
+    if not failures and done < trials:
+        failures = [f"agent {label!r}: interrupted when {done} of {trials} trials had finished"]
     if failures:
-        nothing = np.empty((0, own[0].regret.shape[1]))
+        nothing = np.empty((0, 0))
         return AgentRun(label, nothing, nothing.astype(np.int64), seconds, failures[0])
     regret = np.concatenate([c.regret for c in own])
     pulls = np.concatenate([c.best_arm_pulls for c in own])
@@ -199,6 +208,12 @@ def _workers(n_jobs: int) -> int:
     if n_jobs == -1:
         return os.cpu_count() or 1
     return checks.positive_int("n_jobs", n_jobs, "or -1 for one per core")
+
+
+def _batch_size(given: int | None, trials: int, workers: int) -> int:
+    if given is not None:
+        return min(checks.positive_int("batch_size", given), trials)
+    return min(_BATCH, -(-trials // workers))
 
 
 def _versions() -> dict[str, str]:

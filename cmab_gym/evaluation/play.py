@@ -97,12 +97,10 @@ def play(batch: Batch, progress: Progress | None = None) -> Curves:
     try:
         regret, best_arm_pulls = _play(batch, progress or (lambda rounds: None))
     except AgentError as error:
-        nothing = np.empty((0, len(batch.checkpoints)))
+        nothing = np.empty((0, 0))
         seconds = time.perf_counter() - start
         return Curves(batch.label, batch.trials, nothing, nothing.astype(int), seconds, str(error))
-    return Curves(
-        batch.label, batch.trials, regret, best_arm_pulls, time.perf_counter() - start
-    )
+    return Curves(batch.label, batch.trials, regret, best_arm_pulls, time.perf_counter() - start)
 
 
 def _play(batch: Batch, progress: Progress) -> tuple[FloatArray, IntArray]:

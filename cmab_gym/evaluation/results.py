@@ -126,7 +126,7 @@ class Results:
 
     def _summarise(self, run: AgentRun) -> dict[str, Any]:
         final, rounds = run.regret[:, -1], self.checkpoints[-1]
-        sd = float(final.std(ddof=1)) if final.size > 1 else float("nan")
+        sd = float(standard_deviation(run.regret)[-1])
         half = half_width(final.size, sd)
         return {
             "agent": run.label,
@@ -170,7 +170,9 @@ class Results:
         folder = Path(folder)
         for name in (TABLE, MANIFEST):
             if not (folder / name).is_file():
-                raise FileNotFoundError(f"{folder} has no {name}: expected a folder of Results.save")
+                raise FileNotFoundError(
+                    f"{folder} has no {name}: expected a folder of Results.save"
+                )
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         frame = pd.read_parquet(folder / TABLE)
         checkpoints = tuple(manifest.pop("checkpoints"))
@@ -183,6 +185,14 @@ class Results:
             pulls = own["best_arm_pulls"].to_numpy(dtype=np.int64).reshape(shape)
             runs.append(AgentRun(label, regret, pulls, seconds[label], failures.get(label, "")))
         return cls(checkpoints, tuple(runs), manifest)
+
+
+def standard_deviation(curves: FloatArray) -> FloatArray:
+    """Return the standard deviation over trials at each checkpoint; NaN for a single trial."""
+    if len(curves) < 2:
+        return np.full(curves.shape[1], np.nan)
+    spread: FloatArray = curves.std(axis=0, ddof=1)
+    return spread
 
 
 def half_width(number: int, sd: float) -> float:

@@ -60,7 +60,7 @@ class BanditModel(ABC):
 
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K): phi[l, k] = E[s_{l,k}(R_k)], an upper bound on the mean of arm l."""
-        phi = np.einsum("lkj,kj->lk", self.problem.pseudo_rewards, self.reward_pmf)
+        phi: FloatArray = np.einsum("lkj,kj->lk", self.problem.pseudo_rewards, self.reward_pmf)
         np.fill_diagonal(phi, self.means)
         return phi
 
@@ -72,12 +72,14 @@ class BanditModel(ABC):
     @property
     def gaps(self) -> FloatArray:
         """How much less than the best arm each arm gives on average, float64 (K,)."""
-        return self.means.max() - self.means
+        gaps: FloatArray = self.means.max() - self.means
+        return gaps
 
     @property
     def best_arms(self) -> BoolArray:
         """Which arms have the largest mean, bool (K,)."""
-        return self.means == self.means.max()
+        best: BoolArray = self.means == self.means.max()
+        return best
 
 
 def numbered(prefix: str, count: int) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ class LatentModel(BanditModel):
         delta = checks.number_between("delta", self.delta, 0, 1, "it is a probability")
         cells = _Cells.over(_range_of(self.latent, self.latent_range), self.lower, self.upper)
         bounds = self.reward_bounds or (float(cells.low.min()), float(cells.high.max()))
-        cells = cells.clipped(bounds)
+        cells = cells.within(bounds)
         edges = np.linspace(*bounds, bins + 1)
         table = _soften(cells.pseudo_rewards(edges[:-1], edges[1:], bounds[1]), bounds[1], delta)
         arms = np.arange(len(self.lower))
@@ -93,7 +93,9 @@ class LatentModel(BanditModel):
         if self.delta > 0:
             ignores = rng.random(lower.shape) < self.delta
             rewards = np.where(ignores, rng.uniform(low, high, lower.shape), rewards)
-        return np.clip(rewards, low, high).T
+        # Functions evaluated between grid points may leave the bounds by a rounding error.
+        drawn: AnyArray = np.clip(rewards, low, high).T
+        return drawn
 
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
         """Look up rewards: see `BanditModel.pull`."""
@@ -122,8 +124,9 @@ class LatentModel(BanditModel):
 
     def _bin_chances(self) -> FloatArray:
         index = self.problem.reward_index(np.clip(self._grid, *self.problem.reward_bounds))
-        within = np.stack([np.bincount(row, minlength=self.bins) for row in index]) / index.shape[1]
-        return (1 - self.delta) * within + self.delta / self.bins
+        counts = np.stack([np.bincount(row, minlength=self.bins) for row in index])
+        chances: FloatArray = counts / index.shape[1]
+        return (1 - self.delta) * chances + self.delta / self.bins
 
     def _mean_pseudo_rewards(self, rewards: FloatArray) -> FloatArray:
         phi = np.empty((self.n_arms, self.n_arms))
@@ -195,8 +198,15 @@ class _Cells:
             )
         return cls(x_range, -_cell_maxima(-low), _cell_maxima(high))
 
-    def clipped(self, bounds: tuple[float, float]) -> _Cells:
+    def within(self, bounds: tuple[float, float]) -> _Cells:
         """Return the same cells with every bound inside the rewards' interval."""
+        (low, high), lowest, highest = bounds, self.low.min(), self.high.max()
+        slack = 1e-6 * (high - low)
+        if lowest < low - slack or highest > high + slack:
+            raise ValueError(
+                f"reward_bounds={bounds}: expected to hold all rewards, from {lowest:g} to "
+                f"{highest:g}; widen them"
+            )
         return _Cells(self.x_range, np.clip(self.low, *bounds), np.clip(self.high, *bounds))
 
     def given_arm(
@@ -256,4 +266,5 @@ def _range_of(latent: Any, latent_range: tuple[float, float] | None) -> tuple[fl
 def _soften(table: FloatArray, high: float, delta: float) -> FloatArray:
     """Weaken hard pseudo-rewards to bounds that hold with probability 1 - delta (Remark 3)."""
     both = (1 - delta) ** 2
-    return both * table + (1 - both) * high
+    softened: FloatArray = both * table + (1 - both) * high
+    return softened

@@ -36,8 +36,8 @@ class TabularModel(BanditModel):
     Source: Section 2.1 of the paper, Table 1.
     """
 
-    outcomes: FloatArray
-    probabilities: FloatArray
+    outcomes: ArrayLike
+    probabilities: ArrayLike
     pseudo_rewards: ArrayLike | None = None
     reward_bounds: tuple[float, float] | None = None
     allow_invalid: bool = False
@@ -82,7 +82,9 @@ class TabularModel(BanditModel):
             pmf: float64 (n_1, ..., n_K); entry [i_1, ..., i_K] is the chance that every arm k
                 gives its reward number i_k.
             supports: K lists of rewards, the k-th of length n_k; None takes 0, 1, ..., n_k - 1.
-            pseudo_rewards, reward_bounds, allow_invalid: as in the class.
+            pseudo_rewards: as in the class.
+            reward_bounds: as in the class.
+            allow_invalid: as in the class.
 
         Raises:
             ValueError: as the class; or the supports do not fit the table.

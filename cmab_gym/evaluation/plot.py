@@ -1,0 +1,126 @@
+"""The regret plot: mean over trials with a band of one standard deviation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cmab_gym.arrays import FloatArray
+from cmab_gym.evaluation.results import Results, standard_deviation, write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Colours of different lightness (Okabe and Ito's, safe for colour-blind readers), each with its
+# own dashes and marker, so that the curves can be told apart in black and white.
+_STYLES = (
+    ("#000000", "-", "o"),
+    ("#0072B2", "--", "s"),
+    ("#D55E00", "-.", "^"),
+    ("#009E73", ":", "D"),
+    ("#CC79A7", (0, (5, 1, 1, 1, 1, 1)), "v"),
+    ("#E69F00", (0, (8, 2)), "P"),
+    ("#56B4E9", (0, (1, 1)), "X"),
+)
+_MARKERS = 8  # per curve
+
+
+def plot_regret(results: Results, path: str | Path, title: str | None = None) -> Path:
+    """Draw the regret of every agent that finished, and write it whole or not at all.
+
+    Args:
+        results: of `evaluate`.
+        path: the picture; its ending chooses the format (.png, .svg, .pdf).
+        title: above the axes; None writes environment and trials.
+
+    Raises:
+        ValueError: no agent finished.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    if not results.finished:
+        raise ValueError("no agent finished: expected results to plot; see results.failures")
+    figure = Figure(figsize=(7.5, 4.5), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    draw_regret(axes, results)
+    axes.set_title(_title(results) if title is None else title, fontsize=10)
+    path = Path(path)
+    kind = path.suffix.lstrip(".") or "png"
+    write_whole(path, lambda part: figure.savefig(part, format=kind))
+    return path
+
+
+def draw_regret(axes: Axes, results: Results) -> None:
+    """Draw the curves, their bands and their names into axes of the caller's."""
+    rounds = np.array([0, *results.checkpoints])
+    final: list[tuple[float, str, str]] = []
+    for number, run in enumerate(results.finished):
+        colour, dashes, marker = _STYLES[number % len(_STYLES)]
+        mean, sd = (
+            _from_zero(f) for f in (run.regret.mean(axis=0), standard_deviation(run.regret))
+        )
+        if len(run.regret) > 1:
+            axes.fill_between(rounds, mean - sd, mean + sd, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(
+            rounds,
+            mean,
+            color=colour,
+            linestyle=dashes,
+            marker=marker,
+            markersize=5,
+            markevery=max(1, len(rounds) // _MARKERS),
+            label=run.label,
+        )
+        final.append((float(mean[-1]), run.label, colour))
+    trials = len(results.finished[0].regret)
+    unit = results.manifest.get("reward_unit", "reward")
+    axes.set_xlabel("round")
+    axes.set_ylabel(f"cumulative regret ({unit})")
+    axes.set_xlim(0, rounds[-1])
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3, linewidth=0.5)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    _name_curves(axes, final)
+    axes.legend(
+        title=f"mean of {trials} trials" + (", band: ± 1 sd" if trials > 1 else ""),
+        fontsize=8,
+        title_fontsize=8,
+        loc="upper left",
+        handlelength=4,
+    )
+
+
+def _name_curves(axes: Axes, final: Sequence[tuple[float, str, str]]) -> None:
+    """Write each curve's final value beside its end, moved apart where they would overlap."""
+    top = axes.get_ylim()[1]
+    line = 0.045 * top
+    heights: list[float] = []
+    for value, _, _ in sorted(final):
+        heights.append(max(value, heights[-1] + line) if heights else value)
+    for height, (value, label, colour) in zip(heights, sorted(final), strict=True):
+        style: dict[str, Any] = {"va": "center", "fontsize": 8, "color": colour}
+        axes.annotate(
+            f"{label} {value:,.0f}" if value >= 10 else f"{label} {value:.2f}",
+            (axes.get_xlim()[1], height),
+            xytext=(4, 0),
+            textcoords="offset points",
+            annotation_clip=False,
+            **style,
+        )
+
+
+def _from_zero(curve: FloatArray) -> FloatArray:
+    return np.concatenate([[0.0], curve])
+
+
+def _title(results: Results) -> str:
+    settings = results.manifest.get("env_kwargs", {})
+    inside = ", ".join(f"{key}={value}" for key, value in settings.items())
+    name = str(results.manifest.get("env_id", ""))
+    return f"{name} ({inside})" if inside else name
