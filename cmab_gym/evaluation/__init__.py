@@ -1,6 +1,15 @@
-"""Compare agents on an environment: `evaluate`, its `Results`, and their plot."""
+"""Compare agents on an environment: `evaluate`, its `Results`, their plot, and `check_agent`."""
 
+from cmab_gym.evaluation.agent_checker import check_agent
 from cmab_gym.evaluation.evaluate import evaluate
+from cmab_gym.evaluation.plot import plot_regret
 from cmab_gym.evaluation.results import AgentRun, EvaluationError, Results
 
-__all__ = ["AgentRun", "EvaluationError", "Results", "evaluate"]
+__all__ = [
+    "AgentRun",
+    "EvaluationError",
+    "Results",
+    "check_agent",
+    "evaluate",
+    "plot_regret",
+]

@@ -74,7 +74,7 @@ class LatentModel(BanditModel):
         bounds = self.reward_bounds or (float(cells.low.min()), float(cells.high.max()))
         cells = cells.within(bounds)
         edges = np.linspace(*bounds, bins + 1)
-        table = _soften(cells.pseudo_rewards(edges[:-1], edges[1:], bounds[1]), bounds[1], delta)
+        table = _soften(cells.pseudo_rewards(edges[:-1], edges[1:]), bounds[1], delta)
         arms = np.arange(len(self.lower))
         table[arms, arms] = edges[1:]
         store = object.__setattr__
@@ -131,8 +131,7 @@ class LatentModel(BanditModel):
     def _mean_pseudo_rewards(self, rewards: FloatArray) -> FloatArray:
         phi = np.empty((self.n_arms, self.n_arms))
         for k, points in enumerate(np.sort(rewards, axis=1)):
-            table = self._cells.given_arm(k, points, points, self.problem.reward_bounds[1])
-            phi[:, k] = table.mean(axis=1)
+            phi[:, k] = self._cells.given_arm(k, points, points).mean(axis=1)
         return phi
 
     @cached_property
@@ -201,6 +200,11 @@ class _Cells:
     def within(self, bounds: tuple[float, float]) -> _Cells:
         """Return the same cells with every bound inside the rewards' interval."""
         (low, high), lowest, highest = bounds, self.low.min(), self.high.max()
+        if not low < high:
+            raise ValueError(
+                f"reward_bounds={bounds}: expected low < high; all rewards of a constant bandit "
+                "are equal, and no bins divide them"
+            )
         slack = 1e-6 * (high - low)
         if lowest < low - slack or highest > high + slack:
             raise ValueError(
@@ -209,24 +213,35 @@ class _Cells:
             )
         return _Cells(self.x_range, np.clip(self.low, *bounds), np.clip(self.high, *bounds))
 
-    def given_arm(
-        self, k: int, starts: FloatArray, stops: FloatArray, default: float
-    ) -> FloatArray:
+    def given_arm(self, k: int, starts: FloatArray, stops: FloatArray) -> FloatArray:
         """Bound every arm's reward when arm k's reward lies in [starts[j], stops[j]].
 
-        Both are sorted. Returns float64 (K, len(starts)), `default` where no X allows it.
+        Both are sorted. Returns float64 (K, len(starts)). Where no X allows such a reward of arm
+        k, the bound is the smaller one of the nearest rewards that are possible: any would be
+        true, and with this one narrower intervals never have larger bounds.
         """
         slack = 1e-12 * max(1.0, float(np.abs(self.high[k]).max()))
         first = np.searchsorted(stops, self.low[k] - slack, side="left")
         last = np.searchsorted(starts, self.high[k] + slack, side="right") - 1
         rows = [largest_over_intervals(first, last, row, starts.size) for row in self.high]
-        table = np.stack(rows)
-        return np.where(np.isneginf(table), default, table)
+        return _from_nearest(np.stack(rows))
 
-    def pseudo_rewards(self, starts: FloatArray, stops: FloatArray, default: float) -> FloatArray:
+    def pseudo_rewards(self, starts: FloatArray, stops: FloatArray) -> FloatArray:
         """Return the table (K, K, R) whose entries bound s_lk over each [starts[j], stops[j]]."""
-        given = [self.given_arm(k, starts, stops, default) for k in range(len(self.low))]
+        given = [self.given_arm(k, starts, stops) for k in range(len(self.low))]
         return np.stack(given, axis=1)
+
+
+def _from_nearest(table: FloatArray) -> FloatArray:
+    """Replace columns of -inf by the smaller one of the nearest other columns."""
+    size = table.shape[1]
+    possible = ~np.isneginf(table[0])
+    place = np.arange(size)
+    left = np.maximum.accumulate(np.where(possible, place, -1))
+    right = np.minimum.accumulate(np.where(possible, place, size)[::-1])[::-1]
+    padded = np.pad(table, ((0, 0), (0, 1)), constant_values=np.inf)  # -1 and size are infinite
+    nearest: FloatArray = np.minimum(padded[:, left], padded[:, right])
+    return nearest
 
 
 def _cell_maxima(values: FloatArray) -> FloatArray:

@@ -1,0 +1,15 @@
+import os
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def raw_data() -> Path:
+    """The folder of real ratings, which are never part of the repository."""
+    folder = Path(os.environ.get("CMAB_GYM_RAW_DATA", REPOSITORY.parent / "shared" / "data"))
+    if not (folder / "ml-1m.zip").is_file():
+        pytest.skip(f"no ml-1m.zip in {folder}: set CMAB_GYM_RAW_DATA to the folder that has it")
+    return folder

@@ -1,0 +1,216 @@
+"""The contract of every registered environment."""
+
+import copy
+import pickle
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from cmab_gym.envs.registration import ENVIRONMENTS, register_environments
+from cmab_gym.presets import LATENT, TABULAR
+
+IDS = [entry.id for entry in ENVIRONMENTS]
+PRESETS = [("CMAB-Tabular-v0", name) for name in TABULAR] + [("CMAB-Latent-v0", n) for n in LATENT]
+
+
+def rewards_of(env, seed, rounds=300, actions_seed=0):
+    env.reset(seed=seed)
+    arms = np.random.default_rng(actions_seed).integers(0, env.action_space.n, rounds)
+    return [env.step(arm)[1] for arm in arms]
+
+
+@pytest.mark.parametrize("horizon", [1, 7, 5000])
+@pytest.mark.parametrize("step_info", ["row", "table", "none"])
+@pytest.mark.parametrize("env_id", IDS)
+def test_gymnasium_finds_nothing_to_say(env_id, step_info, horizon):
+    check_env(gym.make(env_id, horizon=horizon, step_info=step_info).unwrapped)
+
+
+@pytest.mark.parametrize(("env_id", "preset"), PRESETS)
+def test_every_preset_passes_too(env_id, preset):
+    check_env(gym.make(env_id, preset=preset).unwrapped)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_both_tasks_of_spaces_and_info(env_id):
+    env = gym.make(env_id)
+    observation, info = env.reset(seed=0)
+    n_arms, size = env.action_space.n, info["reward_support"].size
+    assert observation == 0
+    assert info["pseudo_rewards"].shape == (n_arms, n_arms, size)
+    assert info["reward_bounds"].shape == (2,)
+    _, reward, terminated, truncated, step = env.step(1)
+    np.testing.assert_array_equal(
+        step["pseudo_reward"], info["pseudo_rewards"][:, 1, step["reward_index"]]
+    )
+    if "reward_edges" not in info:
+        assert reward == info["reward_support"][step["reward_index"]]
+    assert (terminated, truncated) == (False, False)
+    assert type(reward) is float
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_the_vector_environment_is_so_many_scalar_ones(env_id):
+    vector = gym.make_vec(env_id, num_envs=3, horizon=400)
+    scalars = [gym.make(env_id, horizon=400) for _ in range(3)]
+    vector.reset(seed=11)
+    for i, env in enumerate(scalars):
+        env.reset(seed=11 + i)
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        arms = rng.integers(0, vector.single_action_space.n, 3)
+        _, rewards, over, _, info = vector.step(arms)
+        for i, env in enumerate(scalars):
+            _, reward, terminated, _, own = env.step(arms[i])
+            assert (reward, terminated) == (rewards[i], over[i])
+            assert own["regret"] == info["regret"][i]
+            assert own["reward_index"] == info["reward_index"][i]
+            np.testing.assert_array_equal(own["pseudo_reward"], info["pseudo_reward"][i])
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_native_and_sync_vector_environments_agree(env_id):
+    native = gym.make_vec(env_id, num_envs=2, horizon=5)
+    sync = gym.make_vec(env_id, num_envs=2, horizon=5, vectorization_mode="sync")
+    one, other = native.reset(seed=3)[1], sync.reset(seed=3)[1]
+    assert set(one) == set(other)
+    for key in one:
+        np.testing.assert_array_equal(one[key], other[key])
+    for t in range(13):
+        mine, theirs = native.step(np.array([t % 2, 1])), sync.step(np.array([t % 2, 1]))
+        for a, b in zip(mine[:4], theirs[:4], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_the_step_after_the_end_plays_no_round():
+    env = gym.make_vec("CMAB-Tabular-v0", num_envs=2, horizon=3)
+    env.reset(seed=0)
+    infos = [env.step(np.array([1, 1])) for _ in range(8)]
+    over = [bool(step[2].all()) for step in infos]
+    assert over == [False, False, True, False, False, False, True, False]
+    keys = {key: value.dtype for key, value in infos[0][4].items()}
+    assert all({k: v.dtype for k, v in step[4].items()} == keys for step in infos)
+    fake = infos[3]
+    assert fake[1].tolist() == [0, 0]
+    assert fake[4]["reward_index"].tolist() == [-1, -1]
+    assert fake[4]["regret"].tolist() == [0, 0]
+    assert not fake[4]["_regret"].any()
+    # The stream goes on as if the fake step had not been.
+    long = gym.make_vec("CMAB-Tabular-v0", num_envs=2, horizon=9)
+    long.reset(seed=0)
+    played = [step[1].tolist() for place, step in enumerate(infos) if place not in (3, 7)]
+    assert played == [long.step(np.array([1, 1]))[1].tolist() for _ in range(6)]
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_a_seed_repeats_the_rewards_and_no_seed_continues_them(env_id):
+    env = gym.make(env_id, horizon=300)
+    first = rewards_of(env, 5)
+    second = rewards_of(env, None)
+    assert rewards_of(env, 5) == first
+    assert rewards_of(env, None) == second
+    assert first != second
+    assert rewards_of(env, 6) != first
+
+
+def test_every_arm_has_its_reward_in_every_round():
+    """What one arm gives in round t does not depend on the arms pulled before."""
+    env = gym.make("CMAB-MovieLens-v0", horizon=300)
+    assert rewards_of(env, 1, actions_seed=0) != rewards_of(env, 1, actions_seed=1)
+    always_two = []
+    for other in (0, 1):
+        env.reset(seed=9)
+        rewards = [env.step(2 if t % 3 == 0 else other)[1] for t in range(300)]
+        always_two.append(rewards[::3])
+    assert always_two[0] == always_two[1]
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
+def test_a_copy_in_mid_episode_continues_the_stream(env_id, clone):
+    env = gym.make(env_id).unwrapped
+    env.reset(seed=2)
+    for _ in range(10):
+        env.step(0)
+    other = clone(env)
+    assert [env.step(1)[1] for _ in range(600)] == [other.step(1)[1] for _ in range(600)]
+
+
+def test_regret_is_the_sum_of_gaps():
+    env = gym.make("CMAB-Tabular-v0")  # gaps 0 and 0.2
+    env.reset(seed=0)
+    regrets = [env.step(arm)[4]["regret"] for arm in (1, 0, 1)]
+    assert regrets == pytest.approx([0.2, 0.2, 0.4])
+
+
+def test_arrays_in_infos_are_the_callers_own():
+    env = gym.make_vec("CMAB-Tabular-v0", num_envs=2)
+    _, info = env.reset(seed=0)
+    info["pseudo_rewards"][:] = -1
+    step = env.step(np.array([0, 1]))[4]
+    assert (step["pseudo_reward"] >= 0).all()
+    step["regret"][:] = 100
+    assert (env.step(np.array([0, 0]))[4]["regret"] < 1).all()
+
+
+@pytest.mark.parametrize("action", [2, -1, 0.0, None, np.nan, "0"])
+def test_what_is_no_arm_is_refused(action):
+    env = gym.make("CMAB-Tabular-v0").unwrapped
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="expected an integer from 0 to 1"):
+        env.step(action)
+
+
+@pytest.mark.parametrize("actions", [[0, 2], [0, -1], [0.0, 1.0], [0], [[0], [1]]])
+def test_what_are_no_arms_is_refused(actions):
+    env = gym.make_vec("CMAB-Tabular-v0", num_envs=2)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="expected integer arms from 0 to 1 with shape"):
+        env.step(np.array(actions))
+
+
+def test_a_step_needs_an_episode():
+    env = gym.make("CMAB-Tabular-v0", horizon=1).unwrapped
+    with pytest.raises(gym.error.ResetNeeded, match="call reset"):
+        env.step(0)
+    env.reset(seed=0)
+    env.step(0)
+    with pytest.raises(gym.error.ResetNeeded, match=r"horizon=1\): call reset"):
+        env.step(0)
+    with pytest.raises(gym.error.ResetNeeded, match="call reset"):
+        gym.make_vec("CMAB-Tabular-v0").step(np.array([0]))
+
+
+@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"horizon": 0}, "horizon=0: expected an integer of at least 1"),
+        ({"horizon": 2.5}, "horizon=2.5: expected an integer"),
+        ({"step_info": "rows"}, "unknown step_info 'rows': did you mean 'row'"),
+        ({"presets": "table1-a"}, "unknown keyword of Tabular.*Env 'presets': did you mean 'preset'"),
+    ],
+)
+def test_wrong_keywords(make, keywords, message):
+    with pytest.raises(ValueError, match=message):
+        make("CMAB-Tabular-v0", **keywords)
+
+
+def test_seeds_of_a_vector_environment():
+    env = gym.make_vec("CMAB-Tabular-v0", num_envs=2)
+    for wrong in ([1], [1, None]):
+        with pytest.raises(ValueError, match="expected one seed for each of 2"):
+            env.reset(seed=wrong)
+    env.reset(seed=[4, 9])
+    by_list = [env.step(np.array([0, 0]))[1].tolist() for _ in range(40)]
+    alone = gym.make("CMAB-Tabular-v0")
+    alone.reset(seed=9)
+    assert [row[1] for row in by_list] == [alone.step(0)[1] for _ in range(40)]
+
+
+def test_registering_again_is_silent():
+    before = dict(gym.registry)
+    register_environments()
+    assert gym.registry == before

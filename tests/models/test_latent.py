@@ -1,0 +1,172 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from cmab_gym.envs.latent import latent_model
+from cmab_gym.models import LatentModel
+from cmab_gym.presets import LATENT
+
+
+def uniform(rng, size):
+    return rng.uniform(0, 6, size)
+
+
+def line(x):
+    return 2 * x - 1
+
+
+def parabola(x):
+    return (3 - x) ** 2 - 1
+
+
+def above(function):
+    return lambda x: function(x) + 2
+
+
+TWO_ARMS = {"lower": (line, parabola), "upper": (above(line), above(parabola))}
+
+
+def two_arm_pseudo_reward_21(r):
+    low, high = np.maximum(0, (r - 1) / 2), np.minimum(6, (r + 1) / 2)
+    return 1 + np.maximum((3 - low) ** 2, (3 - high) ** 2)
+
+
+def two_arm_pseudo_reward_12(r):
+    return 2 * np.minimum(6, 3 + np.sqrt(r + 1)) + 1
+
+
+@pytest.mark.parametrize("bins", [7, 100, 1000])
+def test_the_table_is_an_upper_bound_and_close(bins):
+    problem = latent_model("two-arm-a", bins=bins).problem
+    r = np.linspace(-1, 10, 2001)
+    index = problem.reward_index(r)
+    for table, exact in (
+        (problem.pseudo_rewards[1, 0], two_arm_pseudo_reward_21(r)),
+        (problem.pseudo_rewards[0, 1], two_arm_pseudo_reward_12(r)),
+    ):
+        slack = table[index] - exact
+        assert slack.min() >= -1e-9
+        # Where the bound's slope is infinite (r = -1 of arm 2) a bin is loose by its square root.
+        assert np.median(slack) < 40 / bins
+
+
+@pytest.mark.parametrize("preset", LATENT)
+def test_more_bins_only_tighten(preset):
+    coarse = latent_model(preset, bins=50).problem.pseudo_rewards
+    fine = latent_model(preset, bins=150).problem.pseudo_rewards
+    own = np.arange(len(coarse))
+    for third in range(3):
+        difference = fine[:, :, third::3] - coarse
+        difference[own, own] = 0  # the bin's upper edge, checked below
+        assert difference.max() <= 1e-9
+    assert (fine[own, own] <= coarse[own, own].repeat(3, axis=1) + 1e-12).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.floats(-3, 3), min_size=6, max_size=6),
+    st.floats(0.01, 2),
+    st.integers(2, 40),
+    st.integers(0, 2**32 - 1),
+)
+def test_no_draw_beats_the_table(coefficients, width, bins, seed):
+    """Wavy bounds: whatever is drawn, no arm's upper bound exceeds the pseudo-reward of its bin."""
+    a, b, c, d, e, f = coefficients
+
+    def first(x):
+        return a * np.sin(3 * x + b) + c * x
+
+    def second(x):
+        return d * np.abs(x - e) + f * x**2
+
+    model = LatentModel(
+        stats.uniform(0, 1),
+        (first, second),
+        (lambda x: first(x) + width, lambda x: second(x) + width),
+        bins=bins,
+    )
+    x = np.random.default_rng(seed).random(2000)
+    rng = np.random.default_rng(seed + 1)
+    table, problem = model.problem.pseudo_rewards, model.problem
+    for k, (given_arm, other) in enumerate(((first, second), (second, first))):
+        rewards = given_arm(x) + width * rng.random(x.size)
+        bound = table[1 - k, k, problem.reward_index(np.clip(rewards, *problem.reward_bounds))]
+        assert (other(x) + width <= bound + 1e-9).all()
+
+
+def test_a_sampler_and_a_distribution_give_the_same_model_up_to_noise():
+    sampled = LatentModel(uniform, **TWO_ARMS, latent_range=(0, 6))
+    exact = LatentModel(stats.uniform(0, 6), **TWO_ARMS)
+    np.testing.assert_array_equal(sampled.problem.pseudo_rewards, exact.problem.pseudo_rewards)
+    # A million draws of sd 3.5: 0.02 is more than five standard errors.
+    np.testing.assert_allclose(sampled.means, exact.means, atol=0.02)
+    np.testing.assert_allclose(exact.means, [6, 3], atol=1e-6)
+
+
+def test_rewards_lie_between_the_bounds():
+    model = latent_model("two-arm-a")
+    rewards, index = model.pull(model.draw(np.random.default_rng(0), 20_000), np.array([[0, 1]]))
+    edges = model.problem.reward_edges
+    assert (edges[index] <= rewards).all()
+    assert (rewards <= edges[index + 1]).all()
+    # Five standard errors of the mean.
+    assert np.abs(rewards.mean(axis=0) - model.means).max() < 5 * 4 / np.sqrt(20_000)
+
+
+def test_soft_bounds_by_the_papers_formula():
+    hard, soft = latent_model("two-arm-a"), latent_model("two-arm-a", delta=0.1)
+    off = ~np.eye(2, dtype=bool)
+    expected = 0.81 * hard.problem.pseudo_rewards[off] + 0.19 * 13
+    np.testing.assert_allclose(soft.problem.pseudo_rewards[off], expected)
+    np.testing.assert_allclose(soft.means, 0.9 * hard.means + 0.1 * 6, atol=1e-6)
+    rewards, _ = soft.pull(soft.draw(np.random.default_rng(0), 20_000), np.array([[0, 1]]))
+    assert np.abs(rewards.mean(axis=0) - soft.means).max() < 5 * 4 / np.sqrt(20_000)
+
+
+def test_bin_chances_are_a_distribution_with_about_the_right_mean():
+    model = latent_model("two-arm-b", bins=200)
+    np.testing.assert_allclose(model.reward_pmf.sum(axis=1), 1)
+    middle = model.reward_pmf @ model.problem.reward_support
+    np.testing.assert_allclose(middle, model.means, atol=14 / 200 / 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"latent": stats.norm()}, r"ranges over \(-inf, inf\): expected finite.*truncate"),
+        ({"latent": uniform}, r"is a sampler: expected latent_range"),
+        ({"lower": (above(above(line)), parabola)}, r"lower bound 3 of arm 0 is above.*swap"),
+        ({"lower": (np.log, parabola)}, r"bound of arm 0 is -inf at X = 0"),
+        ({"lower": (line,)}, r"1 lower and 2 upper bound functions"),
+        ({"lower": (np.ones_like,) * 2, "upper": (np.ones_like,) * 2}, r"expected low < high"),
+        ({"bins": 0}, r"bins=0: expected an integer of at least 1"),
+        ({"delta": 1.5}, r"delta=1.5: expected a number from 0 to 1"),
+        ({"reward_bounds": (0, 5)}, r"expected to hold all rewards, from -1 to 13"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_wrong_input(changes, message):
+    with pytest.raises(ValueError, match=message):
+        LatentModel(**{"latent": stats.uniform(0, 6), **TWO_ARMS, **changes})
+
+
+def test_a_draw_outside_the_declared_range_is_refused():
+    with pytest.raises(ValueError, match=r"expected inside \(0, 1\); widen latent_range"):
+        LatentModel(uniform, **TWO_ARMS, latent_range=(0, 1))
+
+
+def test_presets_and_own_sources_do_not_mix():
+    with pytest.raises(ValueError, match="expected one of them"):
+        latent_model("two-arm-a", latent=uniform)
+    with pytest.raises(ValueError, match="expected latent and upper"):
+        latent_model(latent=uniform)
+    with pytest.raises(ValueError, match="unknown preset 'two-arm-c'"):
+        latent_model("two-arm-c")
+
+
+def test_without_lower_bounds_rewards_are_functions_of_the_source():
+    model = latent_model(latent=stats.uniform(0, 6), upper=(line, parabola))
+    outcomes = model.draw(np.random.default_rng(0), 100)
+    np.testing.assert_allclose(parabola((outcomes[:, 0] + 1) / 2), outcomes[:, 1])

@@ -1,0 +1,87 @@
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import cmab_gym
+from cmab_gym import BanditProblem
+
+TABLE_1 = np.array([[[0, 1], [0.8, 0.5]], [[0.7, 0.4], [0, 1]]])
+
+
+def problem(**changes):
+    given = {"pseudo_rewards": TABLE_1, "reward_support": [0, 1], "reward_bounds": (0, 1)}
+    return BanditProblem(**{**given, **changes})
+
+
+def test_arrays_are_read_only_copies():
+    table = TABLE_1.copy()
+    made = problem(pseudo_rewards=table)
+    table[:] = 9
+    np.testing.assert_array_equal(made.pseudo_rewards, TABLE_1)
+    with pytest.raises(ValueError, match="read-only"):
+        made.pseudo_rewards[0, 0, 0] = 1
+
+
+def test_range_is_the_size_of_the_interval():
+    assert problem(reward_bounds=(-1, 13)).reward_range == 14
+    assert problem().n_arms == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"pseudo_rewards": np.ones((2, 3, 2))}, r"shape \(2, 3, 2\): expected \(K, K, R\)"),
+        ({"pseudo_rewards": TABLE_1 * np.nan}, r"is nan: expected finite numbers"),
+        ({"pseudo_rewards": TABLE_1 + 1}, r"pseudo_rewards\[0, 0\].*set s_kk\(r\) = r"),
+        ({"reward_support": [1, 0]}, r"expected increasing rewards; sort them"),
+        ({"reward_support": []}, r"R >= 1"),
+        ({"reward_bounds": (0, 0.5)}, r"expected inside \(0.0, 0.5\)"),
+        ({"reward_bounds": (1, 0)}, r"expected finite low <= high"),
+        ({"reward_edges": [0, 1]}, r"expected 3 increasing edges"),
+    ],
+)
+def test_wrong_input_is_named_with_its_remedy(changes, message):
+    with pytest.raises(ValueError, match=message):
+        problem(**changes)
+
+
+def test_reward_index_of_a_finite_support():
+    made = BanditProblem(
+        np.broadcast_to([1.0, 2.5, 4.0], (1, 1, 3)), [1.0, 2.5, 4.0], (1, 4)
+    )
+    np.testing.assert_array_equal(made.reward_index(np.array([[4.0, 1.0], [2.5, 1.0]])), [[2, 0], [1, 0]])
+    with pytest.raises(ValueError, match=r"reward 3.0: expected one of"):
+        made.reward_index(np.array([3.0]))
+
+
+def test_reward_index_of_bins_takes_the_lower_edge_in_and_the_last_upper_edge_too():
+    edges = np.array([0.0, 0.5, 1.0])
+    made = BanditProblem(np.ones((1, 1, 2)), [0.25, 0.75], (0, 1), edges)
+    rewards = np.array([0.0, 0.49, 0.5, 1.0])
+    np.testing.assert_array_equal(made.reward_index(rewards), [0, 0, 1, 1])
+    with pytest.raises(ValueError, match=r"reward 1.1: expected inside"):
+        made.reward_index(np.array([1.1]))
+
+
+@pytest.mark.parametrize("env_id", ["CMAB-Tabular-v0", "CMAB-Latent-v0", "CMAB-MovieLens-v0"])
+def test_from_info_is_what_the_environment_says_it_is(env_id):
+    env = gym.make(env_id)
+    _, info = env.reset(seed=0)
+    read, own = BanditProblem.from_info(info), env.unwrapped.problem
+    np.testing.assert_array_equal(read.pseudo_rewards, own.pseudo_rewards)
+    np.testing.assert_array_equal(read.reward_support, own.reward_support)
+    assert read.reward_bounds == own.reward_bounds
+    assert (read.reward_edges is None) == (own.reward_edges is None)
+
+
+def test_from_info_of_a_step_says_where_to_look():
+    env = gym.make("CMAB-Tabular-v0")
+    env.reset(seed=0)
+    info = env.step(0)[4]
+    with pytest.raises(ValueError, match=r"no 'pseudo_rewards'.*env.reset"):
+        BanditProblem.from_info(info)
+
+
+def test_a_player_sees_no_means():
+    assert not {"means", "gaps", "reward_pmf"} & set(dir(problem()))
+    assert cmab_gym.BanditProblem is BanditProblem

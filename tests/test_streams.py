@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+
+from cmab_gym.streams import RoundStream, TrialStreams, as_streams, environment_seed, trial_seed
+
+
+def test_a_trial_draws_the_same_alone_and_among_others():
+    together = TrialStreams.for_trials(7, range(5))
+    alone = TrialStreams.for_trials(7, range(3, 4))
+    for _ in range(300):
+        np.testing.assert_array_equal(together.uniform()[3:4], alone.uniform())
+        np.testing.assert_array_equal(together.standard_normal(2)[3:4], alone.standard_normal(2))
+
+
+def test_the_length_of_a_block_changes_nothing():
+    def rows(block):
+        generators = [np.random.default_rng(seed) for seed in (1, 2)]
+        stream = RoundStream(generators, lambda rng, n: rng.standard_normal((n, 3)), block)
+        return np.array([stream.next().copy() for _ in range(50)])
+
+    np.testing.assert_array_equal(rows(1), rows(7))
+
+
+def test_streams_of_trials_sides_and_purposes_differ():
+    seeds = [trial_seed(0, trial, side).generate_state(2).tolist() for trial in (0, 1) for side in (0, 1)]
+    assert len({tuple(seed) for seed in seeds}) == 4
+    streams = TrialStreams.for_trials(0, range(2))
+    first = [rng.random() for rng in streams.generators]
+    assert len({*first, *streams.uniform()}) == 4
+
+
+def test_the_environment_seed_is_what_a_seed_sequence_says():
+    words = trial_seed(3, 5, 0).generate_state(4)
+    assert environment_seed(3, 5) == sum(int(w) << (32 * i) for i, w in enumerate(words))
+
+
+def test_as_streams_takes_a_seed_or_the_right_number_of_streams():
+    assert len(as_streams(0, 4)) == 4
+    with pytest.raises(ValueError, match="2 streams: expected one for each of 3"):
+        as_streams(TrialStreams.for_trials(0, range(2)), 3)
+    with pytest.raises(ValueError, match="rng=-1: expected an integer"):
+        as_streams(-1, 3)
