@@ -20,15 +20,19 @@ class CBandit(IndexAgent):
     Index: the policy's, over the empirically competitive arms and the best significant one.
 
     Needs: pseudo-rewards in the problem. Where all are the largest reward it chooses exactly like
-    `IndexAgent(policy)`.
+    `IndexAgent(policy)`: an arm that no other arm says anything about is never ruled out.
 
     Cost per round: O(K) for the update, O(K |S_t|) for the choice, beside the policy's; memory
     O(K^2) per trial.
 
     Guarantee: with UCB, non-competitive arms are pulled O(1) times in expectation (Theorem 1).
 
-    Source: Section 3 and Algorithm 1 of the paper, with n_k >= t/K, so that some arm is always
-    significant. If several significant arms share the best mean, all of them may be played.
+    Source: Section 3 and Algorithm 1 of the paper, with two points settled. n_k >= t/K, so that
+    some arm is always significant. And phi of an arm with respect to itself is its mean, so that a
+    significant arm of a lower mean than the best is set aside, as the published curves need; but
+    then the paper's remark that c-X reduces to X where nothing is known would fail, so an arm of
+    which nothing is known (all its pseudo-rewards are the largest reward) is exempt. If several
+    significant arms share the best mean, all of them may be played.
 
     Args:
         policy: the rule.
@@ -46,6 +50,7 @@ class CBandit(IndexAgent):
         self.phi = np.zeros((trials, problem.n_arms, problem.n_arms))
         # One row for each (arm k, reward j): what a pull says of all arms, contiguous.
         self._rows = np.ascontiguousarray(problem.pseudo_rewards.transpose(1, 2, 0))
+        self._unknown = unknown_arms(problem)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls, and update means and empirical pseudo-rewards."""
@@ -64,7 +69,8 @@ class CBandit(IndexAgent):
         significant = self.significant_arms()
         means = np.where(significant, self.means, -np.inf)
         best = means.max(axis=1, keepdims=True)
-        allowed: BoolArray = (self._upper_bounds(significant) >= best) | (means == best)
+        competitive = self._upper_bounds(significant) >= best
+        allowed: BoolArray = competitive | (means == best) | self._unknown
         return allowed
 
     def significant_arms(self) -> BoolArray:
@@ -78,3 +84,11 @@ class CBandit(IndexAgent):
         starts = np.flatnonzero(np.diff(trial, prepend=-1))
         bounds: FloatArray = np.minimum.reduceat(self.phi[trial, arm], starts, axis=0)
         return bounds
+
+
+def unknown_arms(problem: BanditProblem) -> BoolArray:
+    """Find the arms of which nothing is known: no pseudo-reward below the largest reward, (K,)."""
+    others = ~np.eye(problem.n_arms, dtype=np.bool_)
+    informative = problem.pseudo_rewards.min(axis=2) < problem.reward_bounds[1]
+    unknown: BoolArray = ~(informative & others).any(axis=1)
+    return unknown

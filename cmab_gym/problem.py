@@ -19,7 +19,7 @@ class BanditProblem:
     Args:
         pseudo_rewards: float64 (K, K, R); entry [l, k, j] is s_{l,k}(r_j), an upper bound on the
             mean reward of arm l in those rounds in which arm k would give the reward r_j.
-            Entry [k, k, j] is r_j itself (with bins: the bin's upper edge, or less).
+            Entry [k, k, j] is r_j, or more if the player does not use it.
         reward_support: float64 (R,), increasing: the possible rewards, or the midpoints of the
             bins of a continuous reward.
         reward_bounds: (low, high), the interval that holds every reward.
@@ -28,7 +28,7 @@ class BanditProblem:
 
     Raises:
         ValueError: a shape does not fit, an entry is not finite, the support is not increasing or
-            leaves the bounds, or pseudo_rewards[k, k] is not the reward.
+            leaves the bounds, or pseudo_rewards[k, k] is below the reward.
 
     Source: Section 2.1, Definition 1, of Gupta, Chaudhari, Joshi and Yagan (2021).
     """
@@ -131,14 +131,13 @@ class BanditProblem:
                 f"R = {support.size}, indexed [l, k, j] for s_lk(r_j)"
             )
         checks.finite("pseudo_rewards", table)
-        if self.reward_edges is None:
-            own = table[np.arange(n_arms), np.arange(n_arms)]
-            if not np.allclose(own, support, rtol=0, atol=1e-9):
-                arm = int(np.flatnonzero(~np.isclose(own, support, rtol=0, atol=1e-9).all(1))[0])
-                raise ValueError(
-                    f"pseudo_rewards[{arm}, {arm}] is {own[arm]}: expected the rewards "
-                    f"themselves, {support}; set s_kk(r) = r"
-                )
+        own = table[np.arange(n_arms), np.arange(n_arms)]
+        if (own < support - 1e-9).any():
+            arm = int(np.flatnonzero((own < support - 1e-9).any(axis=1))[0])
+            raise ValueError(
+                f"pseudo_rewards[{arm}, {arm}] is {own[arm]}: expected the rewards themselves, "
+                f"{support}; set s_kk(r) = r"
+            )
 
     def _interior_cuts(self) -> FloatArray:
         if self.reward_edges is not None:

@@ -32,7 +32,7 @@ def test_range_is_the_size_of_the_interval():
     [
         ({"pseudo_rewards": np.ones((2, 3, 2))}, r"shape \(2, 3, 2\): expected \(K, K, R\)"),
         ({"pseudo_rewards": TABLE_1 * np.nan}, r"is nan: expected finite numbers"),
-        ({"pseudo_rewards": TABLE_1 + 1}, r"pseudo_rewards\[0, 0\].*set s_kk\(r\) = r"),
+        ({"pseudo_rewards": TABLE_1 - 1}, r"pseudo_rewards\[0, 0\].*set s_kk\(r\) = r"),
         ({"reward_support": [1, 0]}, r"expected increasing rewards; sort them"),
         ({"reward_support": []}, r"R >= 1"),
         ({"reward_bounds": (0, 0.5)}, r"expected inside \(0.0, 0.5\)"),
@@ -46,10 +46,10 @@ def test_wrong_input_is_named_with_its_remedy(changes, message):
 
 
 def test_reward_index_of_a_finite_support():
-    made = BanditProblem(
-        np.broadcast_to([1.0, 2.5, 4.0], (1, 1, 3)), [1.0, 2.5, 4.0], (1, 4)
+    made = BanditProblem(np.broadcast_to([1.0, 2.5, 4.0], (1, 1, 3)), [1.0, 2.5, 4.0], (1, 4))
+    np.testing.assert_array_equal(
+        made.reward_index(np.array([[4.0, 1.0], [2.5, 1.0]])), [[2, 0], [1, 0]]
     )
-    np.testing.assert_array_equal(made.reward_index(np.array([[4.0, 1.0], [2.5, 1.0]])), [[2, 0], [1, 0]])
     with pytest.raises(ValueError, match=r"reward 3.0: expected one of"):
         made.reward_index(np.array([3.0]))
 

@@ -75,7 +75,8 @@ def test_masked_first_then_padded():
 
 def test_larger_masks_forget_what_smaller_ones_forget():
     small, large = (
-        mask_and_pad(table(), SUPPORT, 3.0, mask, 0, np.random.default_rng(0)) for mask in (0.2, 0.6)
+        mask_and_pad(table(), SUPPORT, 3.0, mask, 0, np.random.default_rng(0))
+        for mask in (0.2, 0.6)
     )
     assert (large >= small).all()
     assert (large > small).any()
@@ -97,7 +98,9 @@ def test_wrong_masks_and_pads(changes, message):
         mask_and_pad(table(), SUPPORT, 3.0, **changes)
 
 
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(-1, 30), st.integers(-5, 5)), max_size=40))
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(-1, 30), st.integers(-5, 5)), max_size=40)
+)
 def test_largest_over_intervals_agrees_with_the_definition(intervals):
     first = np.array([f for f, _, _ in intervals], dtype=np.int64)
     last = np.array([f for _, f, _ in intervals], dtype=np.int64)

@@ -22,7 +22,9 @@ def test_the_length_of_a_block_changes_nothing():
 
 
 def test_streams_of_trials_sides_and_purposes_differ():
-    seeds = [trial_seed(0, trial, side).generate_state(2).tolist() for trial in (0, 1) for side in (0, 1)]
+    seeds = [
+        trial_seed(0, trial, side).generate_state(2).tolist() for trial in (0, 1) for side in (0, 1)
+    ]
     assert len({tuple(seed) for seed in seeds}) == 4
     streams = TrialStreams.for_trials(0, range(2))
     first = [rng.random() for rng in streams.generators]

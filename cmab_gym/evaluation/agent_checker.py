@@ -47,9 +47,7 @@ def check_agent(agent: Any, rounds: int = 50) -> None:
             )
 
 
-def _regret(
-    agent: Any, env_id: str, settings: dict[str, Any], rounds: int, batch_size: int
-) -> Any:
+def _regret(agent: Any, env_id: str, settings: dict[str, Any], rounds: int, batch_size: int) -> Any:
     try:
         results = evaluate(
             env_id,

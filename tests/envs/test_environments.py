@@ -190,7 +190,10 @@ def test_a_step_needs_an_episode():
         ({"horizon": 0}, "horizon=0: expected an integer of at least 1"),
         ({"horizon": 2.5}, "horizon=2.5: expected an integer"),
         ({"step_info": "rows"}, "unknown step_info 'rows': did you mean 'row'"),
-        ({"presets": "table1-a"}, "unknown keyword of Tabular.*Env 'presets': did you mean 'preset'"),
+        (
+            {"presets": "table1-a"},
+            "unknown keyword of Tabular.*Env 'presets': did you mean 'preset'",
+        ),
     ],
 )
 def test_wrong_keywords(make, keywords, message):

@@ -36,7 +36,13 @@ def test_every_bundled_setting_plays(train_share):
 
 def test_genre_draws_masks_and_pads_change_the_table():
     base = movielens_model().problem.pseudo_rewards
-    changes = ({"genre_draw": 1}, {"mask_seed": 7}, {"mask": 0.5}, {"pad": 0.3}, {"train_share": 0.1})
+    changes = (
+        {"genre_draw": 1},
+        {"mask_seed": 7},
+        {"mask": 0.5},
+        {"pad": 0.3},
+        {"train_share": 0.1},
+    )
     for change in changes:
         assert (movielens_model(**change).problem.pseudo_rewards != base).any(), change
 

@@ -1,0 +1,212 @@
+"""The C-Bandit algorithm against its definition, and its laws."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import SEEDS, pull_histories, tabular_models
+
+from cmab_gym import BanditProblem
+from cmab_gym.agents import KLUCB, TS, UCB, CBandit, IndexAgent
+from cmab_gym.agents.c_bandit import unknown_arms
+from cmab_gym.models import HistogramModel, TabularModel
+from cmab_gym.presets import TABULAR
+from cmab_gym.pseudo_rewards import mask_and_pad
+
+
+def play(agent, problem, arms, rewards, seed=0):
+    agent.reset(problem, arms.shape[1], seed)
+    for pulled, seen in zip(arms, rewards, strict=True):
+        agent.update(pulled, seen)
+    return agent
+
+
+def rewards_for(model, arms, seed):
+    rng = np.random.default_rng(seed)
+    columns = [
+        model.pull(model.draw(rng, len(arms)), column[:, None])[0][:, 0] for column in arms.T
+    ]
+    return np.stack(columns, axis=1)
+
+
+def allowed_by_definition(problem, arms, rewards):
+    """Section 3 of the paper for one trial, arm by arm."""
+    n_arms, t = problem.n_arms, len(arms)
+    seen = [[r for a, r in zip(arms, rewards, strict=True) if a == k] for k in range(n_arms)]
+    mean = [float(np.mean(s)) for s in seen]
+    significant = [k for k in range(n_arms) if len(seen[k]) >= t / n_arms]
+    support = problem.reward_support.tolist()
+    best = max(mean[k] for k in significant)
+
+    def phi(l, k):  # noqa: E741
+        if l == k:
+            return mean[k]
+        return float(np.mean([problem.pseudo_rewards[l, k, support.index(r)] for r in seen[k]]))
+
+    bound = [min(phi(l, k) for k in significant) for l in range(n_arms)]  # noqa: E741
+    emp = [k in significant and mean[k] == best for k in range(n_arms)]
+    others = [[k for k in range(n_arms) if k != l] for l in range(n_arms)]  # noqa: E741
+    nothing_known = [
+        (problem.pseudo_rewards[l, others[l]] >= problem.reward_bounds[1]).all()
+        for l in range(n_arms)  # noqa: E741
+    ]
+    return significant, np.array(bound) - best, np.array(emp) | nothing_known
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_allowed_arms_are_those_of_the_papers_definition(data):
+    model = data.draw(tabular_models())
+    arms = data.draw(pull_histories(model))
+    rewards = rewards_for(model, arms, data.draw(SEEDS))
+    agent = play(CBandit(UCB()), model.problem, arms, rewards)
+    allowed, significant = agent.allowed_arms(), agent.significant_arms()
+    for trial in range(2):
+        expected, margin, emp = allowed_by_definition(
+            model.problem, arms[:, trial].tolist(), rewards[:, trial].tolist()
+        )
+        assert np.flatnonzero(significant[trial]).tolist() == expected
+        clear = np.abs(margin) > 1e-9  # rounding decides the others
+        np.testing.assert_array_equal(allowed[trial, clear], (margin > 0)[clear] | emp[clear])
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_some_arm_is_always_significant_and_allowed(data):
+    model = data.draw(tabular_models())
+    arms = data.draw(pull_histories(model))
+    agent = play(CBandit(UCB()), model.problem, arms, rewards_for(model, arms, 0))
+    assert agent.significant_arms().any(axis=1).all()
+    assert agent.allowed_arms().any(axis=1).all()
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_relabelling_the_arms_relabels_the_allowed_ones(data):
+    model = data.draw(tabular_models())
+    arms = data.draw(pull_histories(model))
+    rewards = rewards_for(model, arms, data.draw(SEEDS))
+    order = np.array(data.draw(st.permutations(range(model.n_arms))))
+    other = TabularModel(np.asarray(model.outcomes)[:, order], model.probabilities)
+    place = np.argsort(order)
+    mine = play(CBandit(UCB()), model.problem, arms, rewards)
+    relabelled = play(CBandit(UCB()), other.problem, place[arms], rewards)
+    clear = np.abs(_margins(mine)) > 1e-9
+    np.testing.assert_array_equal(
+        np.where(clear, mine.allowed_arms(), False)[:, order],
+        np.where(clear[:, order], relabelled.allowed_arms(), False),
+    )
+
+
+def _margins(agent):
+    significant = agent.significant_arms()
+    best = np.where(significant, agent.means, -np.inf).max(axis=1, keepdims=True)
+    return np.where(significant[:, :, None], agent.phi, np.inf).min(axis=1) - best
+
+
+def uninformative(model, own_too=False):
+    """The same bandit for a player who knows nothing: every pseudo-reward is the maximum."""
+    problem = model.problem
+    high = problem.reward_bounds[1]
+    table = mask_and_pad(problem.pseudo_rewards, problem.reward_support, high, pad=1e6)
+    if own_too:
+        table[:] = high
+    return BanditProblem(table, problem.reward_support, problem.reward_bounds)
+
+
+@settings(deadline=None)
+@given(tabular_models(), SEEDS, st.sampled_from([UCB(), UCB(B=0.3), TS(), KLUCB()]), st.booleans())
+def test_without_knowledge_c_x_chooses_exactly_like_x(model, seed, policy, own_too):
+    problem = uninformative(model, own_too)
+    plain, correlated = IndexAgent(policy), CBandit(policy)
+    rng = np.random.default_rng(seed)
+    for agent in (plain, correlated):
+        agent.reset(problem, 3, seed)
+    for _ in range(80):
+        arms = plain.act()
+        np.testing.assert_array_equal(arms, correlated.act())
+        rewards, _ = model.pull(model.draw(rng, 3), arms[:, None])
+        for agent in (plain, correlated):
+            agent.update(arms, rewards[:, 0])
+
+
+def test_rewards_that_do_not_add_up_exactly_do_not_break_that_law():
+    """0.1 + 0.1 + ... is not n times 0.1: a sum divided by n would rule the best arm out."""
+    support = np.array([0.0, 0.1])
+    problem = BanditProblem(np.broadcast_to(support, (3, 3, 2)), support, (0, 0.1))
+    model = HistogramModel([[1, 0], [0, 1], [0, 1]], problem)
+    knows_nothing = uninformative(model)
+    agents = IndexAgent(UCB()), CBandit(UCB())
+    for agent in agents:
+        agent.reset(knows_nothing, 4, 1)
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        arms = agents[0].act()
+        np.testing.assert_array_equal(arms, agents[1].act())
+        rewards, _ = model.pull(model.draw(rng, 4), arms[:, None])
+        for agent in agents:
+            agent.update(arms, rewards[:, 0])
+
+
+def test_only_arms_of_which_nothing_is_known_are_exempt():
+    high = np.full((3, 3, 2), 1.0)
+    high[np.arange(3), np.arange(3)] = [0, 1]
+    high[2, 0, 0] = 0.9  # something about arm 2
+    problem = BanditProblem(high, [0, 1], (0, 1))
+    np.testing.assert_array_equal(unknown_arms(problem), [True, True, False])
+    # All significant; arm 0 is best. Arm 1 is unknown and may be played, arm 2 is set aside.
+    arms, rewards = np.array([[0], [1], [2]]), np.array([[1.0], [0], [0]])
+    agent = play(CBandit(UCB()), problem, arms, rewards)
+    assert agent.allowed_arms().tolist() == [[True, True, False]]
+
+
+def test_table_1_by_hand():
+    preset = TABULAR["table1-a"]
+    model = TabularModel(preset.outcomes, preset.probabilities, preset.pseudo_rewards)
+    # Arm 0 gives 1, 1, 0: mean 2/3, phi of arm 1 = (.4 + .4 + .7) / 3 = .5. Arm 1 gives 0, once.
+    agent = play(
+        CBandit(UCB()),
+        model.problem,
+        np.array([[0], [1], [0], [0]]),
+        np.array([[1.0], [0], [1], [0]]),
+    )
+    np.testing.assert_allclose(agent.phi[0], [[2 / 3, 0.5], [0.8, 0]])
+    assert agent.significant_arms().tolist() == [[True, False]]
+    assert agent.allowed_arms().tolist() == [[True, False]]
+    assert agent.act().tolist() == [0]
+
+
+def test_every_arm_is_pulled_once_first_in_random_order():
+    problem = BanditProblem(np.zeros((6, 6, 1)), [0.0], (0, 1))
+    orders = set()
+    for agent in (IndexAgent(UCB()), CBandit(TS())):
+        agent.reset(problem, 20, 0)
+        chosen = []
+        for _ in range(6):
+            chosen.append(agent.act())
+            agent.update(chosen[-1], np.zeros(20))
+        columns = np.array(chosen).T
+        np.testing.assert_array_equal(np.sort(columns, axis=1), np.tile(np.arange(6), (20, 1)))
+        orders |= {tuple(column) for column in columns.tolist()}
+    assert len(orders) > 10
+
+
+@pytest.mark.parametrize("kind", [IndexAgent, CBandit])
+def test_reset_forgets_the_last_run(kind):
+    model = TabularModel.from_pmf([[0.2, 0.2], [0.4, 0.2]])
+    agent = kind(TS())
+
+    def choices():
+        agent.reset(model.problem, 2, 5)
+        made = []
+        for t in range(30):
+            made.append(agent.act().tolist())
+            agent.update(np.array(made[-1]), np.array([t % 2, 1.0]))
+        return made
+
+    assert choices() == choices()
+
+
+def test_an_agent_prints_as_the_call_that_makes_it():
+    assert repr(CBandit(UCB(B=5))) == "CBandit(UCB(B=5))"
+    assert repr(IndexAgent(TS())) == "IndexAgent(TS(B=None, beta=1.0))"

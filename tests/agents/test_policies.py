@@ -1,0 +1,109 @@
+"""Each index by hand, and the laws that hold for all."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import brentq
+
+from cmab_gym import BanditProblem
+from cmab_gym.agents import KLUCB, TS, UCB
+from cmab_gym.agents.index_agent import argmax_with_random_ties
+from cmab_gym.agents.kl_ucb import largest_mean_within
+from cmab_gym.streams import TrialStreams
+
+PULLS = np.array([[1, 4], [9, 16]])
+MEANS = np.array([[0.5, 0.25], [1.0, 0.0]])
+
+
+def problem(low=0.0, high=1.0):
+    return BanditProblem(np.broadcast_to([low, high], (2, 2, 2)), [low, high], (low, high))
+
+
+def index(policy, t=25, of=None, seed=0):
+    streams = TrialStreams.for_trials(seed, range(2))
+    return policy.index(PULLS, MEANS, t, of or problem(), streams)
+
+
+def test_ucb_by_hand():
+    bonus = np.sqrt(2 * np.log(25)) / np.sqrt(PULLS)
+    np.testing.assert_allclose(index(UCB()), MEANS + bonus)
+    np.testing.assert_allclose(index(UCB(B=5)), MEANS + 5 * bonus)
+    np.testing.assert_allclose(index(UCB(), of=problem(1, 5)), MEANS + 4 * bonus)
+
+
+def test_ts_is_a_normal_draw_of_variance_beta_b_over_n_plus_1():
+    noise = TrialStreams.for_trials(0, range(2)).standard_normal(2)
+    np.testing.assert_allclose(index(TS(B=4)), MEANS + 2 / np.sqrt(PULLS + 1) * noise)
+    np.testing.assert_allclose(index(TS(beta=9)), MEANS + 3 / np.sqrt(PULLS + 1) * noise)
+    assert (index(TS(), seed=0) != index(TS(), seed=1)).all()
+
+
+def kl(p, q):
+    return p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
+
+
+@pytest.mark.parametrize("p", [1e-6, 0.01, 0.3, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("budget", [1e-6, 0.01, 0.3, 2.0, 9.0])
+def test_kl_ucb_agrees_with_a_bracketing_root_finder(p, budget):
+    found = largest_mean_within(np.array([p]), np.array([budget]))[0]
+    if kl(p, 1 - 1e-15) > budget:
+        assert found == pytest.approx(brentq(lambda q: kl(p, q) - budget, p, 1 - 1e-15), abs=1e-9)
+    else:
+        assert found > 1 - 1e-9
+
+
+@given(
+    arrays(np.float64, (3, 4), elements=st.floats(0, 1)),
+    arrays(np.float64, (3, 4), elements=st.floats(0, 20)),
+)
+def test_kl_ucb_lies_between_the_mean_and_one_and_grows_with_the_budget(mean, budget):
+    q = largest_mean_within(mean, budget)
+    assert (q >= mean - 1e-12).all()
+    assert (q <= 1).all()
+    assert (largest_mean_within(mean, budget + 0.5) >= q - 1e-12).all()
+
+
+def test_kl_ucb_of_extreme_means():
+    q = largest_mean_within(np.array([0.0, 1.0]), np.array([np.log(2), 0.1]))
+    np.testing.assert_allclose(q, [0.5, 1.0], atol=1e-9)
+
+
+def test_kl_ucb_scales_with_the_bounds_and_c_explores():
+    unit = index(KLUCB())
+    scaled = KLUCB().index(
+        PULLS, 1 + 4 * MEANS, 25, problem(1, 5), TrialStreams.for_trials(0, range(2))
+    )
+    np.testing.assert_allclose(scaled, 1 + 4 * unit, atol=1e-9)
+    assert (index(KLUCB(c=3)) >= unit).all()
+
+
+@pytest.mark.parametrize("policy", [UCB(), TS(), KLUCB()])
+def test_an_index_is_a_new_array_of_finite_numbers(policy):
+    pulls, means = PULLS.copy(), MEANS.copy()
+    made = index(policy)
+    assert made.shape == (2, 2)
+    assert np.isfinite(made).all()
+    np.testing.assert_array_equal((pulls, means), (PULLS, MEANS))
+
+
+@pytest.mark.parametrize("policy", [UCB(B=2), KLUCB(c=1)])
+def test_relabelling_the_arms_relabels_the_index(policy):
+    streams = TrialStreams.for_trials(0, range(2))
+    swapped = policy.index(PULLS[:, ::-1].copy(), MEANS[:, ::-1].copy(), 25, problem(), streams)
+    np.testing.assert_array_equal(swapped, index(policy)[:, ::-1])
+
+
+@given(arrays(np.float64, (5, 4), elements=st.sampled_from([0.0, 1.0, -np.inf, np.inf])), st.data())
+def test_argmax_picks_one_of_the_largest(values, data):
+    uniform = np.array(data.draw(st.lists(st.floats(0, 0.999), min_size=5, max_size=5)))
+    arms = argmax_with_random_ties(values, uniform)
+    np.testing.assert_array_equal(values[np.arange(5), arms], values.max(axis=1))
+
+
+def test_ties_are_broken_evenly():
+    uniform = np.arange(3000) / 3000
+    values = np.tile([1.0, 0.0, 1.0, 1.0], (3000, 1))
+    counts = np.bincount(argmax_with_random_ties(values, uniform), minlength=4)
+    assert counts.tolist() == [1000, 0, 1000, 1000]

@@ -1,0 +1,170 @@
+import sys
+
+import numpy as np
+import pytest
+
+from cmab_gym.agents import (
+    TS,
+    UCB,
+    CBandit,
+    Copies,
+    IndexAgent,
+    RandomAgent,
+    agent_names,
+    make_agent,
+    published,
+    register_agent,
+    registry,
+)
+
+PLAIN = """
+class MyAgent:
+    def __init__(self, arm=0):
+        self.arm = arm
+    def reset(self, problem, rng):
+        pass
+    def act(self):
+        return self.arm
+    def update(self, arm, reward):
+        pass
+
+class MyPolicy:
+    def index(self, pulls, means, t, problem, rng):
+        return means.copy()
+
+class Half:
+    def reset(self, problem, rng): ...
+    def act(self): ...
+"""
+
+
+@pytest.fixture
+def my_file(tmp_path):
+    path = tmp_path / "my_file.py"
+    path.write_text(PLAIN)
+    return path
+
+
+@pytest.fixture
+def own_registry(monkeypatch):
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+
+
+def test_names():
+    assert agent_names() == ["random", "ucb", "c-ucb", "ts", "c-ts", "kl-ucb", "c-kl-ucb"]
+    assert isinstance(make_agent("random"), RandomAgent)
+    assert repr(make_agent("ucb")) == "IndexAgent(UCB(B=None))"
+    assert repr(make_agent("c-ucb(B=5)")) == "CBandit(UCB(B=5))"
+    assert repr(make_agent("c-ts(B=5, beta=0.8)")) == "CBandit(TS(B=5, beta=0.8))"
+    assert repr(make_agent("ts(B=5)", B=2)) == "IndexAgent(TS(B=2, beta=1.0))"
+
+
+def test_published_settings_are_a_choice_of_parameters():
+    assert published("ucb", "c-ts", "random", "ucb(B=1)") == {
+        "ucb": "ucb(B=5.0)",
+        "c-ts": "c-ts(B=4.0, beta=1.0)",
+        "random": "random",
+        "ucb(B=1)": "ucb(B=1)",
+    }
+
+
+def test_a_file_of_ones_own(my_file):
+    agent = make_agent(f"{my_file}:MyAgent(arm=1)")
+    assert isinstance(agent, Copies)
+    assert isinstance(make_agent(f"{my_file}:MyPolicy"), IndexAgent)
+    assert isinstance(make_agent(f"c-{my_file}:MyPolicy"), CBandit)
+
+
+def test_a_module_of_ones_own():
+    assert repr(make_agent("cmab_gym.agents.ucb:UCB(B=2)")) == "IndexAgent(UCB(B=2))"
+    assert repr(make_agent("c-cmab_gym.agents.ts:TS")) == "CBandit(TS(B=None, beta=1.0))"
+
+
+def test_classes_and_instances():
+    assert isinstance(registry.agent_factory(UCB)(), IndexAgent)
+    assert isinstance(registry.agent_factory(TS(beta=2))(), IndexAgent)
+    shared = CBandit(UCB())
+    assert registry.agent_factory(shared)() is not shared
+    assert repr(registry.agent_factory(shared)()) == repr(shared)
+
+
+def test_a_decorator_registers(own_registry):
+    @register_agent("greedy")
+    class Greedy:
+        """Play the best mean."""
+
+        def index(self, pulls, means, t, problem, rng):
+            return means.copy()
+
+    assert isinstance(make_agent("c-greedy"), CBandit)
+    assert register_agent("greedy")(Greedy) is Greedy  # the same twice is silent
+    with pytest.raises(ValueError, match="'greedy' belongs to"):
+        register_agent("greedy")(UCB)
+    with pytest.raises(ValueError, match="expected no ':'"):
+        register_agent("c-greedy")
+
+
+def test_an_entry_point_registers(monkeypatch):
+    class Point:
+        name, value = "theirs", "cmab_gym.agents.ucb:UCB"
+
+    monkeypatch.setattr(registry, "_entry_points", lambda: (Point,))
+    assert repr(make_agent("c-theirs")) == "CBandit(UCB(B=None))"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ubc", r"unknown agent 'ubc': did you mean 'ucb'.*file.py:Class"),
+        ("c-random", r"unknown agent 'c-random'"),
+        ("ucb(", r"expected name\(parameter=number"),
+        ("ucb(5)", r"expected name\(parameter=number"),
+        ("ucb(b=5)", r"UCB: .*'b'; its parameters are \['B'\]"),
+        ("ucb(B=__import__('os'))", r"expected name\(parameter=number"),
+        ("no_such_module:Agent", r"cannot import 'no_such_module'"),
+        (
+            "cmab_gym.agents.ucb:UBC",
+            r"unknown name in cmab_gym.agents.ucb 'UBC': did you mean 'UCB'",
+        ),
+    ],
+)
+def test_wrong_names(name, message):
+    with pytest.raises(ValueError, match=message):
+        make_agent(name)
+
+
+def test_wrong_files(my_file, tmp_path):
+    with pytest.raises(FileNotFoundError, match="expected path/to/file.py:Class"):
+        make_agent("nowhere.py:MyAgent")
+    with pytest.raises(ValueError, match="has no method update"):
+        make_agent(f"{my_file}:Half")
+    with pytest.raises(ValueError, match="unknown name .* 'Mine'.*known are MyAgent"):
+        make_agent(f"{my_file}:Mine")
+    with pytest.raises(ValueError, match="'c-' needs an index policy"):
+        make_agent(f"c-{my_file}:MyAgent")
+    broken = tmp_path / "broken.py"
+    broken.write_text("1 / 0\n")
+    with pytest.raises(ValueError, match=r"cannot be imported: ZeroDivisionError"):
+        make_agent(f"{broken}:MyAgent")
+    assert "_cmab_gym_user_broken" not in sys.modules
+
+
+def test_copies_are_independent(my_file):
+    from cmab_gym.envs.tabular import tabular_model
+
+    class Counts:
+        def reset(self, problem, rng):
+            self.total, self.rng = 0.0, rng
+
+        def act(self):
+            return int(self.rng.integers(2))
+
+        def update(self, arm, reward):
+            self.total += reward
+
+    agent = registry.agent_factory(Counts)()
+    agent.reset(tabular_model().problem, 4, 0)
+    arms = np.array([agent.act() for _ in range(50)])
+    assert len({tuple(column) for column in arms.T.tolist()}) == 4
+    agent.update(arms[0], np.arange(4.0))
+    assert [copy.total for copy in agent._copies] == [0, 1, 2, 3]

@@ -1,0 +1,50 @@
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from cmab_gym.data.bundle import Table, build_tables, bundled_survey, bundled_tables
+
+BUNDLED = files("cmab_gym.data") / "bundled"
+
+
+def test_the_folder_holds_the_listed_tables_and_no_other():
+    names = {path.name for path in BUNDLED.iterdir() if path.name.endswith(".npz")}
+    assert names == {f"{table.name}.npz" for table in bundled_tables()}
+    assert len(names) == 14
+
+
+@pytest.mark.parametrize("table", bundled_tables(), ids=lambda table: table.name)
+def test_a_bundled_table_says_where_it_is_from_and_holds_aggregates(table):
+    survey = bundled_survey(table)
+    n_arms = {"genre": 18, "movie": 50, "book": 25}[table.task]
+    assert survey.pseudo_rewards.shape == (n_arms, n_arms, 5)
+    assert survey.test_counts.shape == (n_arms, 5)
+    assert len(set(survey.arm_names)) == n_arms
+    assert {"source", "licence", "sha256", "train_share"} <= set(survey.provenance)
+    assert survey.pseudo_rewards.min() >= 1
+    assert survey.pseudo_rewards.max() <= 5
+
+
+def test_the_movies_are_those_of_the_paper():
+    provenance = bundled_survey(Table("movielens", "movie", 0.5)).provenance
+    assert provenance["ratings"] == 109_804
+    assert provenance["users"] == 6_025
+
+
+def test_rebuilding_gives_the_same_bytes(raw_data, tmp_path):
+    for path in build_tables(raw_data, tmp_path):
+        assert path.read_bytes() == (BUNDLED / path.name).read_bytes(), path.name
+    assert len(list(tmp_path.iterdir())) == 14
+
+
+def test_no_archive_no_tables(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"has no ml-1m.zip: put the archive there"):
+        list(build_tables(tmp_path, tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_that_is_not_bundled():
+    with pytest.raises(ValueError, match=r"train_share in \[0.1, 0.5\] and genre_draw"):
+        bundled_survey(Table("movielens", "genre", 0.9))
+    assert np.isclose(bundled_survey(Table("movielens", "genre", 0.5)).test_counts.sum(), 500_073)
