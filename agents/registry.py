@@ -130,8 +130,11 @@ def agent_factory(agent: Any, **parameters: Any) -> AgentFactory:
     """
     if isinstance(agent, str):
         name, in_name = _parse(agent)
-        cls, correlated = _class_of(name)
-        return _from_class(cls, correlated, {**in_name, **parameters})
+        # Found again by name in each worker process, where a class from a file of the user's has
+        # not been loaded yet; but built once here, so that a wrong name is told at once.
+        named = (*_split(name), {**in_name, **parameters})
+        _named_factory(*named)
+        return partial(_make_named, *named)
     if isinstance(agent, type):
         return _from_class(agent, False, parameters)
     if is_policy(agent):
@@ -187,14 +190,31 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
         raise ValueError(f"agent {text!r}: expected name(parameter=number, ...)") from None
 
 
-def _class_of(name: str) -> tuple[Any, bool]:
+def _split(name: str) -> tuple[str, bool]:
+    """Take the prefix c- off, unless a file is called so; make a file's path absolute.
+
+    A worker process may run in another folder.
+    """
+    where, colon, attribute = name.rpartition(":")
+    correlated = name.startswith(CORRELATED) and not Path(where or "-").is_file()
+    if correlated:
+        name, where = name.removeprefix(CORRELATED), where.removeprefix(CORRELATED)
+    if where.endswith(".py"):
+        name = f"{Path(where).resolve()}{colon}{attribute}"
+    return name, correlated
+
+
+def _make_named(name: str, correlated: bool, parameters: dict[str, Any]) -> Agent:
+    return _named_factory(name, correlated, parameters)()
+
+
+def _named_factory(name: str, correlated: bool, parameters: dict[str, Any]) -> AgentFactory:
     if ":" not in name:
-        return agent_class(name), name.startswith(CORRELATED)
-    correlated = name.startswith(CORRELATED) and not Path(name.rpartition(":")[0]).exists()
-    cls = _load_target(name.removeprefix(CORRELATED) if correlated else name)
+        return _from_class(agent_class(CORRELATED * correlated + name), correlated, parameters)
+    cls = _load_target(name)
     if correlated and not is_policy(cls):
         raise ValueError(f"{name!r}: 'c-' needs an index policy, a class with index(), not act()")
-    return cls, correlated
+    return _from_class(cls, correlated, parameters)
 
 
 def _from_class(cls: Any, correlated: bool, parameters: dict[str, Any]) -> AgentFactory:
@@ -228,9 +248,7 @@ def _plays_batches(thing: Any) -> bool:
 
 def _load_target(target: str) -> Any:
     where, _, attribute = target.rpartition(":")
-    module = (
-        _load_file(str(Path(where).resolve())) if where.endswith(".py") else _load_module(where)
-    )
+    module = _load_file(Path(where)) if where.endswith(".py") else _load_module(where)
     found = getattr(module, attribute, None)
     if found is None:
         classes = [name for name, value in vars(module).items() if isinstance(value, type)]
@@ -247,11 +265,16 @@ def _load_module(name: str) -> ModuleType:
         ) from error
 
 
-@cache
-def _load_file(path: str) -> ModuleType:
-    if not Path(path).is_file():
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: expected path/to/file.py:Class")
-    name = f"_cmab_gym_user_{Path(path).stem}"
+    return _execute(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _execute(path: Path, _: int) -> ModuleType:
+    """Run a user's file, once for each time that it was written."""
+    name = f"_cmab_gym_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ValueError(f"{path} cannot be imported: expected a Python file")

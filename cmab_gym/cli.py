@@ -136,11 +136,11 @@ def _run(chosen: argparse.Namespace) -> int:
 def _inspect(chosen: argparse.Namespace) -> int:
     from numpy.random import default_rng
 
+    from cmab_gym.evaluation.play import make_environment
     from cmab_gym.theory import analyse, count_competitive
 
-    if chosen.env not in gym.registry:
-        raise ValueError(f"unknown environment {chosen.env!r}: see `cmab-gym envs`")
-    model = gym.make(chosen.env, **_keywords(chosen.set)).unwrapped.model  # type: ignore[attr-defined]
+    env = make_environment(chosen.env, 1, 1, _keywords(chosen.set))
+    model: BanditModel = env.unwrapped.model
     analysis = analyse(model)
     console = _console()
     _print_arms(console, model, analysis)
@@ -220,7 +220,9 @@ def _progress_bar(total: int) -> Iterator[Callable[[int], None]]:
 def _console(stderr: bool = False) -> Console:
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False)
+    stream = sys.stderr if stderr else sys.stdout
+    # A file or a pipe has no width: wide enough that nothing is wrapped.
+    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else 120)
 
 
 def _print_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

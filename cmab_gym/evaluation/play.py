@@ -77,10 +77,15 @@ def make_environment(env_id: str, trials: int, rounds: int, settings: Mapping[st
         known = [name for name in gym.registry if name.startswith("CMAB-")]
         raise ValueError(checks.unknown("environment", env_id, known))
     step_info = {"step_info": "none", **settings}
-    env = gym.make_vec(env_id, num_envs=trials, horizon=rounds, **step_info)
-    if not isinstance(env.unwrapped, BanditVectorEnv):
-        raise ValueError(f"{env_id} is not a BanditVectorEnv: expected one of this package's kind")
-    return env
+    if not _is_bandit(gym.spec(env_id).vector_entry_point):
+        raise ValueError(f"{env_id} is no bandit: expected a vector_entry_point of BanditVectorEnv")
+    return gym.make_vec(env_id, num_envs=trials, horizon=rounds, **step_info)
+
+
+def _is_bandit(entry_point: Any) -> bool:
+    if isinstance(entry_point, str):
+        entry_point = gym.envs.registration.load_env_creator(entry_point)
+    return isinstance(entry_point, type) and issubclass(entry_point, BanditVectorEnv)
 
 
 def play(batch: Batch, progress: Progress | None = None) -> Curves:

@@ -134,11 +134,11 @@ def test_wrong_names(name, message):
 
 
 def test_wrong_files(my_file, tmp_path):
-    with pytest.raises(FileNotFoundError, match="expected path/to/file.py:Class"):
+    with pytest.raises(FileNotFoundError, match=r"expected path/to/file.py:Class"):
         make_agent("nowhere.py:MyAgent")
     with pytest.raises(ValueError, match="has no method update"):
         make_agent(f"{my_file}:Half")
-    with pytest.raises(ValueError, match="unknown name .* 'Mine'.*known are MyAgent"):
+    with pytest.raises(ValueError, match=r"unknown name .* 'Mine'.*known are MyAgent"):
         make_agent(f"{my_file}:Mine")
     with pytest.raises(ValueError, match="'c-' needs an index policy"):
         make_agent(f"c-{my_file}:MyAgent")

@@ -1,0 +1,349 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from cmab_gym import published
+from cmab_gym.agents import TS, UCB, CBandit, RandomAgent
+from cmab_gym.evaluation import EvaluationError, check_agent, evaluate
+from cmab_gym.evaluation.evaluate import checkpoint_rounds
+
+TABULAR = "CMAB-Tabular-v0"
+SETTINGS = {"env_kwargs": {"preset": "three-armed"}, "rounds": 60, "trials": 7, "seed": 3}
+EVERY = ["random", "ucb", "c-ucb", "ts", "c-ts", "kl-ucb", "c-kl-ucb"]
+
+
+class Plain:
+    """Round robin, with a random start."""
+
+    def reset(self, problem, rng):
+        self.n_arms, self.arm = problem.n_arms, int(rng.integers(problem.n_arms))
+
+    def act(self):
+        return self.arm
+
+    def update(self, arm, reward):
+        self.arm = (arm + 1) % self.n_arms
+
+
+class FailsLate(Plain):
+    """Fails in the trial in which the random start is arm 0, after 4 rounds."""
+
+    def reset(self, problem, rng):
+        super().reset(problem, rng)
+        self.left, self.fails = 4, self.arm == 0
+
+    def act(self):
+        return self.bad() if self.left <= 0 and self.fails else super().act()
+
+    def update(self, arm, reward):
+        super().update(arm, reward)
+        self.left -= 1
+
+    def bad(self):
+        raise RuntimeError("out of ideas")
+
+
+class TooLarge(FailsLate):
+    def bad(self):
+        return 99
+
+
+class Negative(FailsLate):
+    def bad(self):
+        return -1
+
+
+class Fractional(FailsLate):
+    def bad(self):
+        return 1.0
+
+
+class NotANumber(FailsLate):
+    def bad(self):
+        return float("nan")
+
+
+class Truth(FailsLate):
+    def bad(self):
+        return True
+
+
+class FailsToLearn(Plain):
+    def update(self, arm, reward):
+        raise KeyError("arm")
+
+
+class CannotBegin(Plain):
+    def reset(self, problem, rng):
+        raise RuntimeError("no")
+
+
+class WrongBatch(RandomAgent):
+    def act(self):
+        return super().act()[:-1]
+
+
+class FractionalBatch(RandomAgent):
+    def act(self):
+        return super().act() + 0.5
+
+
+class LargeBatch(RandomAgent):
+    def act(self):
+        return np.where(np.arange(7) == 5, 3, super().act())
+
+
+def regrets(agents, **changes):
+    results = evaluate(TABULAR, agents, **{**SETTINGS, **changes})
+    return {run.label: run.regret for run in results.runs}
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 7])
+def test_batches_change_no_number(batch_size):
+    together, apart = regrets([*EVERY, Plain]), regrets([*EVERY, Plain], batch_size=batch_size)
+    for label, regret in together.items():
+        assert_array_equal(apart[label], regret)
+
+
+@pytest.mark.parametrize("env_id", [TABULAR, "CMAB-Latent-v0", "CMAB-MovieLens-v0"])
+def test_workers_change_no_number(env_id):
+    keywords = {"rounds": 300, "trials": 5, "seed": 1}
+    serial = evaluate(env_id, ["c-ucb", "c-ts"], **keywords)
+    parallel = evaluate(env_id, ["c-ucb", "c-ts"], **keywords, n_jobs=2)
+    for label in ("c-ucb", "c-ts"):
+        assert_array_equal(parallel.regret(label), serial.regret(label))
+
+
+def test_other_agents_and_their_order_change_no_number():
+    every = regrets(EVERY)
+    backwards = regrets(EVERY[::-1])
+    for label in EVERY:
+        assert_array_equal(backwards[label], every[label])
+        assert_array_equal(regrets([label])[label], every[label])
+
+
+def test_more_trials_or_rounds_only_add():
+    short = evaluate(
+        TABULAR, ["c-ts"], 60, 3, env_kwargs={"preset": "three-armed"}, checkpoints=[20, 60]
+    )
+    long = evaluate(
+        TABULAR, ["c-ts"], 600, 5, env_kwargs={"preset": "three-armed"}, checkpoints=[20, 60]
+    )
+    assert_array_equal(long.regret("c-ts")[:3, :2], short.regret("c-ts"))
+
+
+def test_seeds_matter():
+    assert (regrets(["ts"], seed=4)["ts"] != regrets(["ts"])["ts"]).any()
+
+
+def test_agents_by_name_class_and_instance_are_the_same():
+    given = {"name": "c-ucb(B=2)", "instance": CBandit(UCB(B=2))}
+    made = regrets(given)
+    assert_array_equal(made["name"], made["instance"])
+    assert_array_equal(
+        regrets([TS(beta=2)])[repr(TS(beta=2))],
+        regrets({"x": "ts(beta=2)"})["x"],
+    )
+    assert_array_equal(regrets([Plain])["Plain"], regrets({"p": Plain()})["p"])
+
+
+def test_regret_never_falls_and_pulls_add_up():
+    results = evaluate(TABULAR, EVERY, **SETTINGS, checkpoints=60)
+    frame = results.to_pandas()
+    assert list(frame.columns) == ["agent", "trial", "round", "regret", "best_arm_pulls"]
+    for _, rows in frame.groupby(["agent", "trial"]):
+        assert rows["round"].tolist() == list(range(1, 61))
+        assert (rows["regret"].diff().dropna() >= 0).all()
+        assert rows["best_arm_pulls"].diff().dropna().isin([0, 1]).all()
+        # Gaps are 0, .15 and .7: regret is at least .15 for each pull of another arm.
+        others = rows["round"] - rows["best_arm_pulls"]
+        assert (rows["regret"] >= 0.15 * others - 1e-9).all()
+        assert (rows["regret"] <= 0.7 * others + 1e-9).all()
+
+
+def test_the_random_agent_pays_the_mean_gap():
+    results = evaluate(TABULAR, ["random"], 500, 200, env_kwargs={"preset": "three-armed"})
+    mean_gap, sd = (0 + 0.15 + 0.7) / 3, 0.305
+    error = abs(results.regret("random")[:, -1].mean() / 500 - mean_gap)
+    assert error < 5 * sd / np.sqrt(500 * 200)  # false alarm below 1e-6
+
+
+def test_an_agent_that_knows_the_best_arm_has_no_regret():
+    class Knows(Plain):
+        def act(self):
+            return 0
+
+    results = evaluate(TABULAR, [Knows], **SETTINGS)
+    assert results.regret("Knows").max() == 0
+    assert results.summary()["best_arm_share"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("policy", ["ucb", "c-ucb", "ts", "c-ts", "kl-ucb", "c-kl-ucb"])
+def test_every_agent_learns_a_trivial_problem(policy):
+    pmf = np.zeros((2, 2))
+    pmf[0, 1] = 1.0  # arm 1 always gives 1, arm 0 never
+    results = evaluate(TABULAR, [policy], 400, 20, env_kwargs={"pmf": pmf})
+    assert results.regret(policy)[:, -1].max() < 40
+
+
+@pytest.mark.parametrize(
+    ("agent", "what"),
+    [
+        (FailsLate, "RuntimeError: out of ideas"),
+        (TooLarge, r"act\(\) returned arm 99: expected 0 to 2 \(3 arms\)"),
+        (Negative, r"act\(\) returned arm -1: expected 0 to 2"),
+        (Fractional, r"act\(\) returned 1.0 of type float: expected an integer arm"),
+        (NotANumber, r"act\(\) returned nan of type float: expected an integer arm"),
+        (Truth, r"act\(\) returned True of type bool: expected an integer arm"),
+    ],
+)
+@pytest.mark.parametrize("batch_size", [1, 7])
+def test_a_failing_agent_is_named_with_trial_and_round(agent, what, batch_size):
+    starts = [int(s) for s in regrets_starts()]
+    trial = starts.index(0)
+    label = agent.__name__
+    with pytest.raises(
+        EvaluationError, match=f"agent '{label}', trial {trial}, round 5: {what}"
+    ) as caught:
+        evaluate(TABULAR, ["ucb", agent, "c-ts"], **SETTINGS, batch_size=batch_size)
+    kept = caught.value.results
+    assert [run.label for run in kept.finished] == ["ucb", "c-ts"]
+    assert_array_equal(kept.regret("c-ts"), regrets(["c-ts"])["c-ts"])
+    assert list(kept.failures) == [label]
+
+
+def regrets_starts():
+    """The random start of each trial's plain agent."""
+    from cmab_gym.streams import TrialStreams
+
+    return [rng.integers(3) for rng in TrialStreams.for_trials(3, range(7)).generators]
+
+
+@pytest.mark.parametrize(
+    ("agent", "what"),
+    [
+        (FailsToLearn, "trial 0, round 1: KeyError: 'arm'"),
+        (CannotBegin, "trial 0, round 0: RuntimeError: no"),
+        (WrongBatch, r"trials 0 to 6 in lockstep, round 1: .*shape \(6,\): expected \(7,\)"),
+        (FractionalBatch, r"trial 0, round 1: act\(\) returned .* of type float64"),
+        (LargeBatch, r"trial 5, round 1: act\(\) returned arm 3: expected 0 to 2"),
+    ],
+)
+def test_other_failures(agent, what):
+    with pytest.raises(EvaluationError, match=what):
+        evaluate(TABULAR, [agent], **SETTINGS)
+
+
+def test_failures_can_be_kept_without_an_error():
+    results = evaluate(TABULAR, [FailsToLearn, "ucb"], **SETTINGS, on_error="keep")
+    assert set(results.failures) == {"FailsToLearn"}
+    assert results.summary()["agent"].tolist() == ["ucb"]
+    with pytest.raises(ValueError, match=r"no results of 'FailsToLearn': there are \['ucb'\]"):
+        results.regret("FailsToLearn")
+
+
+def test_failures_in_workers_are_told_too(tmp_path):
+    path = tmp_path / "bad.py"
+    path.write_text(
+        "class Bad:\n    def reset(self, problem, rng): pass\n"
+        "    def act(self): return 7\n    def update(self, arm, reward): pass\n"
+    )
+    name = f"{path}:Bad"
+    results = evaluate(TABULAR, [name, "ucb"], **SETTINGS, n_jobs=2, on_error="keep")
+    assert "trial 0, round 1: act() returned arm 7" in results.failures[name]
+    assert [run.label for run in results.finished] == ["ucb"]
+
+
+def test_an_interruption_keeps_what_was_finished():
+    class Interrupts(Plain):
+        def act(self):
+            raise KeyboardInterrupt
+
+    results = evaluate(TABULAR, ["ucb", Interrupts, "ts"], **SETTINGS, on_error="keep")
+    assert [run.label for run in results.finished] == ["ucb"]
+    assert "interrupted when 0 of 7 trials had finished" in results.failures["ts"]
+
+
+def test_progress_adds_up_to_all_rounds():
+    for keywords in ({}, {"batch_size": 2}, {"n_jobs": 2}):
+        counted = []
+        evaluate(TABULAR, ["ucb", "ts"], **SETTINGS, progress=counted.append, **keywords)
+        assert sum(counted) == 2 * 60 * 7
+
+
+def test_horizon_of_one_and_a_single_trial():
+    results = evaluate(TABULAR, ["c-ucb"], rounds=1, trials=1)
+    assert results.checkpoints == (1,)
+    row = results.summary().iloc[0]
+    assert np.isnan(row["sd"])
+    assert np.isnan(row["low"])
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "rounds", "expected"),
+    [
+        (100, 5000, tuple(range(50, 5001, 50))),
+        (100, 7, (1, 2, 3, 4, 5, 6, 7)),
+        (3, 10, (3, 6, 10)),
+        ([4, 2], 9, (2, 4, 9)),
+    ],
+)
+def test_checkpoints(checkpoints, rounds, expected):
+    assert checkpoint_rounds(checkpoints, rounds) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rounds": 0}, "rounds=0: expected an integer of at least 1"),
+        ({"trials": 0}, "trials=0: expected an integer of at least 1"),
+        ({"trials": 1.5}, "trials=1.5: expected an integer"),
+        ({"seed": -1}, "seed=-1: expected an integer of at least 0"),
+        ({"n_jobs": 0}, "n_jobs=0: .*or -1 for one per core"),
+        ({"batch_size": 0}, "batch_size=0: expected an integer"),
+        ({"checkpoints": [61]}, "checkpoint 61: expected rounds from 1 to 60"),
+        ({"checkpoints": 0}, "checkpoints=0: expected an integer"),
+        ({"agents": []}, "no agents given"),
+        ({"agents": "ucb"}, r"agents='ucb': expected a list, such as \['ucb'\]"),
+        ({"agents": ["ucb", "ucb"]}, "two agents are called 'ucb'"),
+        ({"agents": [3]}, "int has no method reset"),
+        ({"agents": ["ubc"]}, "unknown agent 'ubc'"),
+        ({"env_id": "CMAB-Tabluar-v0"}, "unknown environment .*did you mean 'CMAB-Tabular-v0'"),
+        ({"env_id": "CartPole-v1"}, "CartPole-v1 is no bandit"),
+        ({"env_kwargs": {"horizon": 3}}, "give rounds instead"),
+        ({"env_kwargs": {"preset": "x"}}, "unknown preset 'x'"),
+        ({"on_error": "ignore"}, "unknown on_error 'ignore'"),
+    ],
+)
+def test_wrong_arguments(changes, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate(**{"env_id": TABULAR, "agents": ["ucb"], **SETTINGS, **changes})
+
+
+@pytest.mark.parametrize("agent", [*EVERY, Plain, Plain(), TS(beta=3)])
+def test_agents_keep_the_contract(agent):
+    check_agent(agent)
+
+
+def test_the_contract_finds_what_breaks_it():
+    class Global(Plain):
+        def act(self):
+            return int(np.random.default_rng().integers(self.n_arms))
+
+    class Mixes(RandomAgent):
+        """Lets one trial's choices depend on the others'."""
+
+        def act(self):
+            return np.full(len(self._rng), int(super().act().sum() % self._n_arms))
+
+    with pytest.raises(ValueError, match="take all randomness from the rng"):
+        check_agent(Global)
+    with pytest.raises(ValueError, match="let each trial use its own row"):
+        check_agent(Mixes)
+    with pytest.raises(ValueError, match=r"KeyError: .arm."):
+        check_agent(FailsToLearn)
+
+
+def test_published_settings_run():
+    results = evaluate("CMAB-MovieLens-v0", published("ucb", "c-ts"), 100, 2)
+    assert results.manifest["agents"] == {"ucb": "ucb(B=5.0)", "c-ts": "c-ts(B=4.0, beta=1.0)"}

@@ -1,0 +1,89 @@
+"""Agreement with the paper's figures, within stated tolerances; all runs have fixed seeds."""
+
+from functools import cache
+
+import pytest
+
+from cmab_gym import published
+from cmab_gym.envs.movielens import movielens_model
+from cmab_gym.evaluation import evaluate
+from cmab_gym.theory import analyse
+
+# Measured by two implementations of the published settings: pad to (C-UCB, C-TS), round 4800.
+UCB, TS = 1890, 1378
+MOVIES = {0.1: (182, 162), 0.4: (658, 573), 0.6: (1274, 1068)}
+# Figure 10, read from the picture: mask to (C, UCB, TS, C-UCB, C-TS).
+GENRES = {
+    0.25: (4, 1817, 879, 262, 211),
+    0.5: (11, 1817, 862, 870, 422),
+    0.7: (13, 1817, 820, 1453, 667),
+}
+
+
+def regret_at_4800(agents, trials, **settings):
+    results = evaluate(
+        "CMAB-MovieLens-v0",
+        published(*agents),
+        4800,
+        trials,
+        env_kwargs=settings,
+        checkpoints=[4800],
+    )
+    return tuple(results.regret(agent).mean() for agent in agents)
+
+
+def test_movies_without_knowledge():
+    ucb, ts = regret_at_4800(["ucb", "ts"], 100, task="movie")
+    assert ucb == pytest.approx(UCB, rel=0.05)
+    assert ts == pytest.approx(TS, rel=0.05)
+
+
+@pytest.mark.parametrize("pad", MOVIES)
+def test_movies_with_pseudo_rewards(pad):
+    measured = regret_at_4800(["c-ucb", "c-ts"], 100, task="movie", pad=pad)
+    assert measured == pytest.approx(MOVIES[pad], rel=0.2)
+
+
+@cache
+def genre_without_knowledge(draw):
+    return regret_at_4800(["ucb", "ts"], 40, genre_draw=draw)
+
+
+@pytest.mark.parametrize("mask", GENRES)
+def test_genres_lie_inside_the_range_over_the_draws(mask):
+    rows = []
+    for draw in range(5):
+        settings = {"genre_draw": draw, "mask": mask}
+        competitive = analyse(movielens_model(**settings)).n_competitive
+        known = regret_at_4800(["c-ucb", "c-ts"], 40, **settings)
+        rows.append((competitive, *genre_without_knowledge(draw), *known))
+    for value, over_draws in zip(GENRES[mask], zip(*rows, strict=True), strict=True):
+        assert 0.8 * min(over_draws) <= value <= 1.2 * max(over_draws)
+
+
+def test_regret_is_bounded_where_c_is_1():
+    results = evaluate("CMAB-Tabular-v0", ["ucb", "c-ucb"], 20_000, 100, checkpoints=[10_000])
+    ucb, c_ucb = (results.regret(agent).mean(axis=0) for agent in ("ucb", "c-ucb"))
+    assert c_ucb[1] < 1.05 * c_ucb[0]
+    assert ucb[1] > 1.1 * ucb[0]
+    assert c_ucb[1] < 0.2 * ucb[1]
+
+
+@pytest.mark.parametrize(
+    ("preset", "bounded"), [("two-arm-a", True), ("two-arm-b", False), ("three-arm-a", True)]
+)
+def test_latent_examples_are_bounded_where_the_paper_says_so(preset, bounded):
+    results = evaluate(
+        "CMAB-Latent-v0",
+        ["ucb", "c-ucb"],
+        5000,
+        50,
+        env_kwargs={"preset": preset},
+        checkpoints=[2500],
+    )
+    ucb, c_ucb = (results.regret(agent).mean(axis=0) for agent in ("ucb", "c-ucb"))
+    if bounded:
+        assert c_ucb[1] < 1.01 * c_ucb[0]
+        assert c_ucb[1] < 0.3 * ucb[1]
+    else:
+        assert c_ucb[1] == pytest.approx(ucb[1], rel=0.05)

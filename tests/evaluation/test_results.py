@@ -1,0 +1,112 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+from cmab_gym.evaluation import AgentRun, Results, evaluate, plot_regret
+from cmab_gym.evaluation.results import write_whole
+
+
+@pytest.fixture(scope="module")
+def results():
+    return evaluate("CMAB-Tabular-v0", ["ucb", "c-ucb", "random"], 200, 12, seed=1)
+
+
+def test_the_summary_by_hand():
+    runs = (
+        AgentRun(
+            "a", np.array([[1.0, 2], [2, 4], [2, 6]]), np.array([[1, 2], [1, 3], [2, 4]]), 0.5
+        ),
+    )
+    row = Results((5, 10), runs, {}).summary().iloc[0]
+    assert row["regret"] == 4
+    assert row["sd"] == 2
+    low, high = stats.t.interval(0.95, 2, 4, 2 / np.sqrt(3))
+    assert_allclose([row["low"], row["high"]], [low, high])
+    assert row["best_arm_share"] == pytest.approx(0.3)
+    assert row["rounds_per_second"] == 60
+
+
+def test_what_is_saved_can_be_read_without_the_package(results, tmp_path):
+    folder = results.save(tmp_path / "new" / "folder")
+    assert sorted(path.name for path in folder.iterdir()) == ["manifest.json", "results.parquet"]
+    frame = pd.read_parquet(folder / "results.parquet")
+    assert set(frame["agent"]) == {"ucb", "c-ucb", "random"}
+    assert len(frame) == 3 * 12 * 100
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["env_id"] == "CMAB-Tabular-v0"
+    assert (manifest["rounds"], manifest["trials"], manifest["seed"]) == (200, 12, 1)
+    assert {"cmab-gym", "gymnasium", "numpy", "python"} <= set(manifest["versions"])
+    assert set(manifest["agent_seconds"]) == {"ucb", "c-ucb", "random"}
+
+
+def test_what_is_loaded_is_what_was_saved(results, tmp_path):
+    read = Results.load(results.save(tmp_path))
+    assert read.checkpoints == results.checkpoints
+    for mine, theirs in zip(results.runs, read.runs, strict=True):
+        assert mine.label == theirs.label
+        assert_array_equal(mine.regret, theirs.regret)
+        assert_array_equal(mine.best_arm_pulls, theirs.best_arm_pulls)
+    assert read.manifest["seed"] == 1
+    with pytest.raises(FileNotFoundError, match=r"has no results.parquet"):
+        Results.load(tmp_path / "elsewhere")
+
+
+def test_failures_survive_saving(tmp_path):
+    nothing = np.empty((0, 0))
+    runs = (
+        AgentRun("bad", nothing, nothing.astype(int), 0.1, "agent 'bad', trial 3, round 9: no"),
+    )
+    read = Results.load(Results((10,), runs, {"env_id": "x"}).save(tmp_path))
+    assert read.failures == {"bad": "agent 'bad', trial 3, round 9: no"}
+    assert read.to_pandas().empty
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path):
+    target = tmp_path / "file"
+    target.write_text("old")
+
+    def fails(part):
+        part.write_text("half")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_whole(target, fails)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_a_plot_is_written(results, tmp_path, kind):
+    path = plot_regret(results, tmp_path / f"regret.{kind}")
+    start = path.read_bytes()[:200]
+    assert start.startswith(b"\x89PNG") if kind == "png" else b"svg" in start or b"xml" in start
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_plot_has_names_units_and_a_band_and_can_be_read_without_colour(results):
+    from matplotlib.figure import Figure
+
+    from cmab_gym.evaluation.plot import draw_regret
+
+    axes = Figure().add_subplot()
+    draw_regret(axes, results)
+    assert axes.get_xlabel() == "round"
+    assert axes.get_ylabel() == "cumulative regret (reward)"
+    looks = {(str(line.get_linestyle()), line.get_marker()) for line in axes.get_lines()}
+    assert len(looks) == 3
+    assert len(axes.collections) == 3  # one band each
+    ucb = axes.get_lines()[0].get_ydata()
+    assert_allclose(ucb[1:], results.regret("ucb").mean(axis=0))
+    texts = [text.get_text() for text in axes.texts]
+    assert any(text.startswith("ucb ") for text in texts)
+    heights = sorted(text.xy[1] for text in axes.texts)
+    assert np.diff(heights).min() > 0.04 * axes.get_ylim()[1]
+
+
+def test_nothing_to_plot(tmp_path):
+    with pytest.raises(ValueError, match="no agent finished"):
+        plot_regret(Results((1,), (), {}), tmp_path / "x.png")

@@ -1,0 +1,63 @@
+"""The README's examples, run as a reader would."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from cmab_gym.cli import main
+
+README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+INSTALLS = "python3 -m venv"
+
+
+def blocks(language):
+    return [text for name, text in BLOCKS if name == language]
+
+
+def test_there_are_exactly_two_commands_for_a_fresh_machine():
+    commands = [text for text in blocks("bash") if INSTALLS in text]
+    assert len(commands) == 2
+    run, test = commands
+    assert all(command.count("\n") == 1 for command in commands)
+    assert "cmab-gym run CMAB-MovieLens-v0 --agents ucb ts c-ucb c-ts" in run
+    assert "pytest" in test
+
+
+def test_python_blocks_and_commands_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for language, text in BLOCKS:
+        named = re.match(r"# (\w+\.py)\n", text)
+        if language == "python" and named:
+            Path(named[1]).write_text(text)
+        if language == "python":
+            exec(compile(text, "README.md", "exec"), {"__name__": "readme"})  # noqa: S102
+        if language == "bash" and INSTALLS not in text:
+            for line in text.splitlines():
+                program, *arguments = shlex.split(line)
+                assert program == "cmab-gym"
+                assert main(arguments) == 0, line
+    out = capsys.readouterr().out
+    assert "c-moss" in out
+    assert "my_agent.py:EpsilonGreedy" in out
+
+
+def test_the_main_job_prints_the_readmes_table(tmp_path, capsys):
+    command = next(text for text in blocks("bash") if "cmab-gym run" in text and INSTALLS in text)
+    arguments = shlex.split(command.split("cmab-gym ", 1)[1])
+    arguments[arguments.index("--out") + 1] = str(tmp_path)
+    assert main(arguments) == 0
+    printed = without_speed(capsys.readouterr().out)
+    for row in without_speed(blocks("text")[0]):
+        assert row in printed
+
+
+def without_speed(table):
+    return [line.split()[:-1] for line in table.splitlines() if re.search(r"\d %", line)]
+
+
+@pytest.mark.parametrize("path", re.findall(r"\]\(((?:docs|envs_data)/[^)]+)\)", README))
+def test_pictures_exist(path):
+    assert (Path(__file__).resolve().parent.parent / path).stat().st_size > 10_000
