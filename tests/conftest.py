@@ -2,6 +2,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples every time where a failure would stop others; new ones while developing.
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("thorough", max_examples=2000, deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

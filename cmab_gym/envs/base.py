@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from cmab_gym import checks
@@ -23,6 +23,8 @@ Info: TypeAlias = dict[str, Any]
 StepInfo: TypeAlias = Literal["row", "table", "none"]
 STEP_INFO = ("row", "table", "none")
 HORIZON = 5000
+# Gymnasium 1.0 has no names for the autoreset modes; NEXT_STEP is the only one there.
+_AUTORESET = getattr(gym.vector, "AutoresetMode", None)
 
 
 class BanditEnv(gym.Env[np.int64, np.int64]):
@@ -136,7 +138,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": [],
-        "autoreset_mode": AutoresetMode.NEXT_STEP,
+        **({"autoreset_mode": _AUTORESET.NEXT_STEP} if _AUTORESET else {}),
     }
     build_model: ClassVar[Callable[..., BanditModel]]
 

@@ -96,6 +96,18 @@ def test_no_draw_beats_the_table(coefficients, width, bins, seed):
         assert (other(x) + width <= bound + 1e-9).all()
 
 
+def test_a_peak_between_the_grid_points_is_not_missed():
+    peak = 1 / np.pi
+
+    def tent(x):
+        return -np.abs(x - peak)
+
+    model = LatentModel(stats.uniform(0, 1), (tent, line), (tent, line), bins=5000)
+    reward = np.array([line(peak)])
+    assert model.problem.pseudo_rewards[0, 1, model.problem.reward_index(reward)[0]] >= 0
+    assert model.problem.reward_bounds[1] == pytest.approx(line(1))
+
+
 def test_a_sampler_and_a_distribution_give_the_same_model_up_to_noise():
     sampled = LatentModel(uniform, **TWO_ARMS, latent_range=(0, 6))
     exact = LatentModel(stats.uniform(0, 6), **TWO_ARMS)
