@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import zipfile
@@ -15,7 +16,7 @@ from numpy.random import default_rng
 from numpy.typing import ArrayLike
 
 from cmab_gym import checks
-from cmab_gym.arrays import BoolArray, FloatArray, IntArray, read_only
+from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray, read_only
 from cmab_gym.data.ratings import Ratings
 from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem
@@ -88,17 +89,15 @@ class Survey:
         }
         path = Path(path)
         partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        arrays = {
+            "pseudo_rewards": self.pseudo_rewards,
+            "test_counts": self.test_counts,
+            "reward_support": self.reward_support,
+            "arm_names": np.array(self.arm_names, dtype=np.str_),
+            "meta": np.array(json.dumps(meta, sort_keys=True)),
+        }
         try:
-            with partial.open("wb") as file:
-                # Not compressed: the bytes then depend on no version of zlib.
-                np.savez(
-                    file,
-                    pseudo_rewards=self.pseudo_rewards,
-                    test_counts=self.test_counts,
-                    reward_support=self.reward_support,
-                    arm_names=np.array(self.arm_names, dtype=np.str_),
-                    meta=np.array(json.dumps(meta, sort_keys=True)),
-                )
+            _write_npz(partial, arrays)
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
@@ -282,6 +281,20 @@ def training_users(counts: IntArray, train_share: float) -> BoolArray:
     trains = np.zeros(counts.size, dtype=np.bool_)
     trains[order[:n_train]] = True
     return trains
+
+
+def _write_npz(path: Path, arrays: Mapping[str, AnyArray]) -> None:
+    """Write what `np.load` reads; the same arrays give the same bytes everywhere.
+
+    `np.savez` leaves it to the Python version which zip headers are written.
+    """
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            content = io.BytesIO()
+            np.lib.format.write_array(content, np.asarray(array, order="C"), allow_pickle=False)
+            member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, as no file is
+            member.create_system = 3
+            archive.writestr(member, content.getvalue())
 
 
 def _levels(stars: FloatArray, support: FloatArray) -> IntArray:
