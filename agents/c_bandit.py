@@ -37,32 +37,37 @@ class CBandit(IndexAgent):
     Args:
         policy: the rule.
 
-    Attributes:
-        phi: float64 (B, K, K); [b, k, l] is the empirical pseudo-reward of arm l with respect to
-            arm k in trial b; [b, k, k] is the mean of arm k; 0 where arm k has no pull.
     """
 
-    phi: FloatArray
+    _pseudo_sums: FloatArray
 
     def reset(self, problem: BanditProblem, trials: int, rng: TrialStreams | int) -> None:
         """Begin new trials: see `Agent.reset`."""
         super().reset(problem, trials, rng)
-        self.phi = np.zeros((trials, problem.n_arms, problem.n_arms))
+        # [b, k, l]: the pseudo-rewards of arm l summed over the pulls of arm k in trial b.
+        self._pseudo_sums = np.zeros((trials, problem.n_arms, problem.n_arms))
         # One row for each (arm k, reward j): what a pull says of all arms, contiguous.
         self._rows = np.ascontiguousarray(problem.pseudo_rewards.transpose(1, 2, 0))
         self._unknown = unknown_arms(problem)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Count the pulls, and update means and empirical pseudo-rewards."""
+        """Count the pulls, and add up rewards and pseudo-rewards."""
         super().update(arms, rewards)
         pulled = (self._trial, arms)
         row = self._rows[arms, self.problem.reward_index(rewards)]
         row[pulled] = rewards
-        # A running mean, not a sum to divide: a table of equal entries then averages to exactly
-        # that entry, and a constant bound can never fall below a mean by a rounding error.
-        phi = self.phi[pulled]
-        phi += (row - phi) / self.pulls[pulled][:, None]
-        self.phi[pulled] = phi
+        self._pseudo_sums[pulled] += row
+
+    @property
+    def phi(self) -> FloatArray:
+        """The empirical pseudo-rewards, float64 (B, K, K): [b, k, l] of arm l given arm k.
+
+        [b, k, k] is the mean of arm k; where arm k has no pull, nothing is known: infinity.
+        """
+        pulls = self.pulls[:, :, None]
+        phi = np.full(self._pseudo_sums.shape, np.inf)
+        np.divide(self._pseudo_sums, pulls, out=phi, where=pulls > 0)
+        return phi
 
     def allowed_arms(self) -> BoolArray:
         """Return the empirically competitive arms and the best significant one, bool (B, K)."""
@@ -82,7 +87,8 @@ class CBandit(IndexAgent):
         """Take the least empirical pseudo-reward over the significant arms, (B, K)."""
         trial, arm = np.nonzero(significant)
         starts = np.flatnonzero(np.diff(trial, prepend=-1))
-        bounds: FloatArray = np.minimum.reduceat(self.phi[trial, arm], starts, axis=0)
+        phi = self._pseudo_sums[trial, arm] / self.pulls[trial, arm][:, None]
+        bounds: FloatArray = np.minimum.reduceat(phi, starts, axis=0)
         return bounds
 
 

@@ -53,6 +53,7 @@ class IndexAgent:
     pulls: IntArray
     means: FloatArray
     t: int
+    _sums: FloatArray
 
     def __init__(self, policy: IndexPolicy) -> None:
         self.policy = policy
@@ -66,6 +67,7 @@ class IndexAgent:
         self.rng = as_streams(rng, trials)
         self.pulls = np.zeros((trials, problem.n_arms), dtype=np.int64)
         self.means = np.zeros((trials, problem.n_arms))
+        self._sums = np.zeros((trials, problem.n_arms))
         self.t = 0
         self._trial = np.arange(trials)
 
@@ -85,7 +87,11 @@ class IndexAgent:
         pulled = (self._trial, arms)
         self.t += 1
         self.pulls[pulled] += 1
-        self.means[pulled] += (rewards - self.means[pulled]) / self.pulls[pulled]
+        self._sums[pulled] += rewards
+        # From the sum, which is exact for stars and 0/1 rewards: equal means are then equal to the
+        # bit, whatever the order of the rewards, and their tie is broken at random. A running mean
+        # would let rounding break it, differently with each version of NumPy's logarithm.
+        self.means[pulled] = self._sums[pulled] / self.pulls[pulled]
 
     def allowed_arms(self) -> BoolArray | None:
         """Return the arms that may be played, bool (B, K); None allows all."""
