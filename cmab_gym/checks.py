@@ -11,33 +11,19 @@ import numpy as np
 from cmab_gym.arrays import AnyArray, IntArray
 
 
-def positive_int(name: str, value: Any, remedy: str = "") -> int:
-    """Return value as an int of at least 1.
+def whole_number(name: str, value: Any, at_least: int, remedy: str = "") -> int:
+    """Return value as an int.
 
     Raises:
-        ValueError: value is not an integer, or is below 1.
+        ValueError: value is not an integer, or is below at_least.
     """
     try:
         number = operator.index(value)
     except TypeError:
-        number = 0
-    if number < 1 or isinstance(value, bool):
-        raise ValueError(sentence(f"{name}={value!r}: expected an integer of at least 1", remedy))
-    return number
-
-
-def non_negative_int(name: str, value: Any, remedy: str = "") -> int:
-    """Return value as an int of at least 0.
-
-    Raises:
-        ValueError: value is not an integer, or is below 0.
-    """
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = -1
-    if number < 0 or isinstance(value, bool):
-        raise ValueError(sentence(f"{name}={value!r}: expected an integer of at least 0", remedy))
+        number = at_least - 1
+    if number < at_least or isinstance(value, bool):
+        expected = f"expected an integer of at least {at_least}"
+        raise ValueError(sentence(f"{name}={value!r}: {expected}", remedy))
     return number
 
 

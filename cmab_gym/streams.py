@@ -128,5 +128,5 @@ def as_streams(rng: TrialStreams | int, trials: int) -> TrialStreams:
         if len(rng) != trials:
             raise ValueError(f"rng holds {len(rng)} streams: expected one for each of {trials}")
         return rng
-    seed = checks.non_negative_int("rng", rng, "or pass a TrialStreams")
+    seed = checks.whole_number("rng", rng, 0, "or pass a TrialStreams")
     return TrialStreams.for_trials(seed, range(trials))

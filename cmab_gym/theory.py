@@ -79,7 +79,7 @@ def count_competitive(model: BanditModel, rng: Generator, rounds: int = 5000) ->
 
     Source: Section 5.1 of the paper ("finding the size of the empirically competitive set").
     """
-    rounds = checks.positive_int("rounds", rounds)
+    rounds = checks.whole_number("rounds", rounds, 1)
     best = int(model.means.argmax())
     arms: IntArray = np.full((1, 1), best, dtype=np.int64)
     rewards, index = model.pull(model.draw(rng, rounds), arms)

@@ -72,7 +72,7 @@ class Survey:
             ValueError: a setting is out of range.
         """
         # A second number in the seed, so that mask and genre draw of one number are independent.
-        rng = default_rng((checks.non_negative_int("mask_seed", mask_seed), 1))
+        rng = default_rng((checks.whole_number("mask_seed", mask_seed, 0), 1))
         table = mask_and_pad(
             self.pseudo_rewards, self.reward_support, self.reward_bounds[1], mask, pad, rng
         )
@@ -148,7 +148,7 @@ def genre_arms(ratings: Ratings, draw: int = 0) -> Arms:
     """
     if not ratings.genres:
         raise ValueError(f"{ratings!r} has no genres: expected a MovieLens archive; use most_rated")
-    draw = checks.non_negative_int("genre_draw", draw)
+    draw = checks.whole_number("genre_draw", draw, 0)
     names = tuple(sorted({genre for genres in ratings.genres.values() for genre in genres}))
     place = {name: arm for arm, name in enumerate(names)}
     uniform = default_rng(draw).random(len(ratings.genres))
@@ -168,7 +168,7 @@ def most_rated_arms(ratings: Ratings, n_arms: int) -> Arms:
     Raises:
         ValueError: there are fewer items than arms.
     """
-    n_arms = checks.positive_int("n_arms", n_arms)
+    n_arms = checks.whole_number("n_arms", n_arms, 1)
     items, place = ratings.item_codes
     counts = np.bincount(place)
     if items.size < n_arms:
@@ -326,7 +326,7 @@ def _pooled_means(
     # so the tables are the same to the bit on every machine.
     pooled_number = (rated.T @ number).reshape(n_arms, size, n_arms)
     pooled_total = (rated.T @ total).reshape(n_arms, size, n_arms)
-    enough = pooled_number >= checks.positive_int("min_support", min_support)
+    enough = pooled_number >= checks.whole_number("min_support", min_support, 1)
     means = np.full(pooled_total.shape, support[-1])
     np.divide(pooled_total, pooled_number, out=means, where=enough)
     table: FloatArray = means.transpose(2, 0, 1).copy()

@@ -55,7 +55,7 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         render_mode: str | None = None,
         **settings: Any,
     ) -> None:
-        self.horizon = checks.positive_int("horizon", horizon)
+        self.horizon = checks.whole_number("horizon", horizon, 1)
         self.step_info = checks.choice("step_info", step_info, STEP_INFO)
         self.render_mode = render_mode
         self.model = _build(type(self), settings)
@@ -150,8 +150,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         render_mode: str | None = None,
         **settings: Any,
     ) -> None:
-        self.num_envs = checks.positive_int("num_envs", num_envs)
-        self.horizon = checks.positive_int("horizon", horizon)
+        self.num_envs = checks.whole_number("num_envs", num_envs, 1)
+        self.horizon = checks.whole_number("horizon", horizon, 1)
         self.step_info = checks.choice("step_info", step_info, STEP_INFO)
         self.render_mode = render_mode
         self.model = _build(type(self), settings)

@@ -21,7 +21,7 @@ def movielens_model(
 ) -> HistogramModel:
     """Build the model of `CMAB-MovieLens-v0`; the arguments are those of `MovieLensEnv`."""
     task = checks.choice("task", task, ("genre", "movie"))
-    draw = checks.non_negative_int("genre_draw", genre_draw)
+    draw = checks.whole_number("genre_draw", genre_draw, 0)
     if draw and task == "movie":
         raise ValueError(f"genre_draw={draw} with task='movie': expected it with task='genre' only")
     default_mask, default_pad = (0.25, 0.0) if task == "genre" else (0.0, 0.1)

@@ -17,6 +17,7 @@ from cmab_gym import checks
 from cmab_gym.agents.registry import AgentFactory, agent_factory
 from cmab_gym.evaluation.play import Batch, Curves, Progress, make_environment, play
 from cmab_gym.evaluation.results import AgentRun, EvaluationError, Results
+from cmab_gym.models.base import BanditModel
 
 _CHECKPOINTS = 100
 _BATCH = 256  # trials in lockstep at most: more cost memory and gain no speed
@@ -64,14 +65,15 @@ def evaluate(
         ValueError: an argument is wrong.
         EvaluationError: an agent failed; `error.results` holds the others'.
     """
-    rounds = checks.positive_int("rounds", rounds)
-    trials = checks.positive_int("trials", trials)
-    seed = checks.non_negative_int("seed", seed)
+    rounds = checks.whole_number("rounds", rounds, 1)
+    trials = checks.whole_number("trials", trials, 1)
+    seed = checks.whole_number("seed", seed, 0)
     checks.choice("on_error", on_error, ("raise", "keep"))
     settings = dict(env_kwargs or {})
     factories = labelled(agents)
     at = checkpoint_rounds(checkpoints, rounds)
-    unit, names = _describe(env_id, rounds, settings)
+    # Made once here, so that a wrong setting is told before anything is played.
+    model = make_environment(env_id, 1, rounds, settings).unwrapped.model
     workers = _workers(n_jobs)
     size = _batch_size(batch_size, trials, workers)
     batches = [
@@ -88,16 +90,15 @@ def evaluate(
     manifest = {
         "env_id": env_id,
         "env_kwargs": settings,
+        **_describe(model),
         "agents": {label: _written(given) for label, given in _pairs(agents)},
         "rounds": rounds,
         "trials": trials,
         "seed": seed,
-        "reward_unit": unit,
-        "arm_names": names,
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
-        "seconds": round(time.time() - started, 3),
         "n_jobs": workers,
         "batch_size": size,
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "seconds": round(time.time() - started, 3),
         "versions": _versions(),
     }
     results = Results(at, runs, manifest)
@@ -138,7 +139,7 @@ def checkpoint_rounds(checkpoints: int | Sequence[int], rounds: int) -> tuple[in
         ValueError: a checkpoint is out of range.
     """
     if isinstance(checkpoints, int):
-        number = min(checks.positive_int("checkpoints", checkpoints), rounds)
+        number = min(checks.whole_number("checkpoints", checkpoints, 1), rounds)
         return tuple(rounds * (i + 1) // number for i in range(number))
     wrong = [t for t in checkpoints if not 1 <= t <= rounds]
     if wrong:
@@ -160,12 +161,12 @@ def _written(agent: Any) -> str:
     return agent.__name__ if isinstance(agent, type) else repr(agent)
 
 
-def _describe(env_id: str, rounds: int, settings: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Make the environment once, so that a wrong setting is told before anything is played."""
-    env = make_environment(env_id, 1, rounds, settings)
-    model = env.unwrapped.model
-    env.close()
-    return model.reward_unit, list(model.arm_names)
+def _describe(model: BanditModel) -> dict[str, Any]:
+    return {
+        "reward_unit": model.reward_unit,
+        "arm_names": list(model.arm_names),
+        "means": model.means.tolist(),
+    }
 
 
 def _play_all(
@@ -207,12 +208,12 @@ def _joined(label: str, curves: Sequence[Curves], trials: int) -> AgentRun:
 def _workers(n_jobs: int) -> int:
     if n_jobs == -1:
         return os.cpu_count() or 1
-    return checks.positive_int("n_jobs", n_jobs, "or -1 for one per core")
+    return checks.whole_number("n_jobs", n_jobs, 1, "or -1 for one per core")
 
 
 def _batch_size(given: int | None, trials: int, workers: int) -> int:
     if given is not None:
-        return min(checks.positive_int("batch_size", given), trials)
+        return min(checks.whole_number("batch_size", given, 1), trials)
     return min(_BATCH, -(-trials // workers))
 
 

@@ -68,7 +68,7 @@ class LatentModel(BanditModel):
                 f"{len(self.lower)} lower and {len(self.upper)} upper bound functions: expected "
                 "one of each per arm, for at least 2 arms"
             )
-        bins = checks.positive_int("bins", self.bins)
+        bins = checks.whole_number("bins", self.bins, 1)
         delta = checks.number_between("delta", self.delta, 0, 1, "it is a probability")
         cells = _Cells.over(_range_of(self.latent, self.latent_range), self.lower, self.upper)
         bounds = self.reward_bounds or (float(cells.low.min()), float(cells.high.max()))
