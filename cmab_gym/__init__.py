@@ -4,6 +4,7 @@
 """
 
 from cmab_gym.agents import CBandit, IndexAgent, make_agent, published, register_agent
+from cmab_gym.envs.ratings import from_ratings
 from cmab_gym.envs.registration import register_environments
 from cmab_gym.problem import BanditProblem
 
@@ -13,6 +14,7 @@ __all__ = [
     "BanditProblem",
     "CBandit",
     "IndexAgent",
+    "from_ratings",
     "make_agent",
     "published",
     "register_agent",

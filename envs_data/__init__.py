@@ -1,20 +1,28 @@
 """Ratings, surveys of them, and the bundled aggregate tables."""
 
+from cmab_gym.data.arms import Arms, genre_arms, listed_arms, most_rated_arms
 from cmab_gym.data.bundle import bundled_survey, bundled_tables
+from cmab_gym.data.methods import Method, Validation, validate
 from cmab_gym.data.ratings import Ratings
-from cmab_gym.data.readers import read_goodbooks, read_movielens
-from cmab_gym.data.survey import Arms, Survey, assign_arms, genre_arms, most_rated_arms, take_survey
+from cmab_gym.data.reader import read_ratings, read_table
+from cmab_gym.data.split import Split
+from cmab_gym.data.survey import Survey, halves, take_survey
 
 __all__ = [
     "Arms",
+    "Method",
     "Ratings",
+    "Split",
     "Survey",
-    "assign_arms",
+    "Validation",
     "bundled_survey",
     "bundled_tables",
     "genre_arms",
+    "halves",
+    "listed_arms",
     "most_rated_arms",
-    "read_goodbooks",
-    "read_movielens",
+    "read_ratings",
+    "read_table",
     "take_survey",
+    "validate",
 ]

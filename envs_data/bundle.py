@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 from types import MappingProxyType
 
+from cmab_gym.data.arms import Arms, genre_arms, most_rated_arms
+from cmab_gym.data.methods import Method
 from cmab_gym.data.ratings import Ratings
-from cmab_gym.data.readers import read_goodbooks, read_movielens
-from cmab_gym.data.survey import Arms, Survey, genre_arms, most_rated_arms, take_survey
+from cmab_gym.data.reader import read_ratings
+from cmab_gym.data.split import Split
+from cmab_gym.data.survey import Survey, take_survey
 
 
 @dataclass(frozen=True)
@@ -20,12 +23,10 @@ class Source:
 
     Args:
         archive: file names under which the raw archive is looked for.
-        read: its reader.
         licence: the terms of the data.
     """
 
     archive: tuple[str, ...]
-    read: Callable[[str | Path], Ratings]
     licence: str
 
 
@@ -33,13 +34,11 @@ SOURCES = MappingProxyType(
     {
         "movielens": Source(
             ("ml-1m.zip",),
-            read_movielens,
             "GroupLens terms of use: research, no redistribution of the ratings; only aggregates "
             "are kept here. Cite Harper and Konstan (2015), doi:10.1145/2827872",
         ),
         "goodreads": Source(
             ("goodbooks-10k.zip", "goodbooks-10k-sample.zip"),
-            read_goodbooks,
             "CC BY-SA 4.0: goodbooks-10k by Zygmunt Zajac, https://github.com/zygmuntz/goodbooks-10k",
         ),
     }
@@ -71,17 +70,18 @@ class Table:
     def arms(self, ratings: Ratings) -> Arms:
         """Choose the arms of the task."""
         if self.task == "genre":
-            return genre_arms(ratings, self.draw)
+            return genre_arms(ratings, "random", self.draw)
         return most_rated_arms(ratings, {"movie": 50, "book": 25}[self.task])
 
     def survey(self, ratings: Ratings) -> Survey:
         """Build the table."""
-        settings = {"task": self.task, "train_share": self.train_share, "genre_draw": self.draw}
+        settings = {"task": self.task, "genre_draw": self.draw}
         return take_survey(
             ratings,
             self.arms(ratings),
-            self.train_share,
-            min_support=5 if self.task == "book" else 1,
+            Split(self.train_share),
+            Method(min_support=5 if self.task == "book" else 1),
+            reward_support=(1, 2, 3, 4, 5),
             provenance={**settings, "licence": SOURCES[self.source].licence},
         )
 
@@ -134,7 +134,7 @@ def survey_of(table: Table, data: str | Path | None = None) -> Survey:
 
 @cache
 def _built(table: Table, data: str) -> Survey:
-    return table.survey(SOURCES[table.source].read(data))
+    return table.survey(read_ratings(data))
 
 
 def build_tables(raw: str | Path, out: str | Path) -> Iterator[Path]:
@@ -150,7 +150,7 @@ def build_tables(raw: str | Path, out: str | Path) -> Iterator[Path]:
     archives = {name: _archive(Path(raw), source) for name, source in SOURCES.items()}
     Path(out).mkdir(parents=True, exist_ok=True)
     for name, archive in archives.items():
-        ratings = SOURCES[name].read(archive)
+        ratings = read_ratings(archive)
         for table in bundled_tables():
             if table.source == name:
                 path = Path(out) / f"{table.name}.npz"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +17,20 @@ from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 class Ratings:
     """A table of ratings, one row each, and what is known of the items.
 
+    Users and items are kept as positions in `user_ids` and `item_ids`, never as bare ids.
+
     Args:
-        users: int64 (N,), the user of each rating, as numbered in the source.
-        items: int64 (N,), the item of each rating, as numbered in the source.
+        users: int64 (N,), the user of each rating: a position in user_ids.
+        items: int64 (N,), the item of each rating: a position in item_ids.
         stars: float64 (N,), the ratings.
-        titles: item to title.
-        genres: item to its genres; empty where the source has none.
+        user_ids: (U,), the users as the source numbers or names them, sorted.
+        item_ids: (I,), the items likewise.
+        titles: item id to title.
+        genres: item id to its genres; empty where the source has none.
+        times: int64 (N,), when each rating was made; None where the source does not say.
         source: what the data set is called.
         checksum: SHA-256 of the file it was read from.
+        notes: counts of what was left out on reading ("unrated", "duplicates", "damaged").
 
     Raises:
         ValueError: the columns differ in length, are empty, or a rating is not finite.
@@ -32,37 +39,111 @@ class Ratings:
     users: IntArray
     items: IntArray
     stars: FloatArray
-    titles: Mapping[int, str]
-    genres: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    user_ids: AnyArray
+    item_ids: AnyArray
+    titles: Mapping[Any, str] = field(default_factory=dict)
+    genres: Mapping[Any, tuple[str, ...]] = field(default_factory=dict)
+    times: IntArray | None = None
     source: str = ""
     checksum: str = ""
+    notes: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        columns: dict[str, AnyArray] = {
-            "users": self.users,
-            "items": self.items,
-            "stars": self.stars,
-        }
-        shapes = {name: column.shape for name, column in columns.items()}
+        shapes = {name: getattr(self, name).shape for name in ("users", "items", "stars")}
+        if self.times is not None:
+            shapes["times"] = self.times.shape
         if len(set(shapes.values())) != 1 or self.stars.ndim != 1 or not self.stars.size:
-            raise ValueError(f"ratings have columns {shapes}: expected three of one length, N >= 1")
+            raise ValueError(f"ratings have columns {shapes}: expected one length, at least 1")
         checks.finite("stars", self.stars)
 
+    @classmethod
+    def from_columns(
+        cls, users: AnyArray, items: AnyArray, stars: FloatArray, **rest: Any
+    ) -> Ratings:
+        """Build ratings from columns of ids (N,), integers or strings.
+
+        Args:
+            users: ids of the users.
+            items: ids of the items.
+            stars: float64, the ratings.
+            rest: as in the class.
+
+        Raises:
+            ValueError: as the class; or an id is neither an integer nor a string.
+        """
+        user_ids, users = coded("user", users)
+        item_ids, items = coded("item", items)
+        return cls(users, items, stars, user_ids, item_ids, **rest)
+
     def __repr__(self) -> str:
-        (users, _), (items, _) = self.user_codes, self.item_codes
         return (
             f"<Ratings of {self.source or 'unknown source'}: {self.stars.size:,} ratings, "
-            f"{users.size:,} users, {items.size:,} items>"
+            f"{self.user_ids.size:,} users, {self.item_ids.size:,} items>"
         )
 
-    @cached_property
-    def user_codes(self) -> tuple[IntArray, IntArray]:
-        """The sorted users, and the position of each rating's user among them."""
-        users, place = np.unique(self.users, return_inverse=True)
-        return users, place
+    def of_items(self, items: IntArray) -> Ratings:
+        """Return the ratings of the items at some positions of item_ids, and no others."""
+        items = np.sort(items)
+        kept = np.isin(self.items, items)
+        user_ids, users = np.unique(self.users[kept], return_inverse=True)
+        return replace(
+            self,
+            users=users.astype(np.int64, copy=False),
+            items=np.searchsorted(items, self.items[kept]),
+            stars=self.stars[kept],
+            user_ids=self.user_ids[user_ids],
+            item_ids=self.item_ids[items],
+            times=None if self.times is None else self.times[kept],
+        )
+
+    def most_rated(self, number: int) -> IntArray:
+        """Return the positions of the most rated items, most rated first, ties by id.
+
+        Raises:
+            ValueError: there are fewer items.
+        """
+        number = checks.whole_number("n_arms", number, 1)
+        if self.item_ids.size < number:
+            raise ValueError(
+                f"n_arms={number}: expected at most {self.item_ids.size}, the number of items"
+            )
+        counts = np.bincount(self.items, minlength=self.item_ids.size)
+        return np.argsort(-counts, kind="stable")[:number]
 
     @cached_property
-    def item_codes(self) -> tuple[IntArray, IntArray]:
-        """The sorted items, and the position of each rating's item among them."""
-        items, place = np.unique(self.items, return_inverse=True)
-        return items, place
+    def star_codes(self) -> tuple[FloatArray, IntArray]:
+        """The sorted ratings that occur, and the position of each rating among them."""
+        values, place = np.unique(self.stars, return_inverse=True)
+        return values, place.astype(np.int64, copy=False)
+
+    def name_of(self, item: int) -> str:
+        """Return the title of the item at a position of item_ids, or its id."""
+        known = self.item_ids[item].item() if self.item_ids.dtype.kind in "iu" else None
+        key = self.item_ids[item] if known is None else known
+        title = self.titles.get(key)
+        return title if title else f"item {key}" if known is not None else str(key)
+
+
+def coded(what: str, ids: AnyArray) -> tuple[AnyArray, IntArray]:
+    """Return the sorted different ids, and the position of each one among them.
+
+    Raises:
+        ValueError: an id is missing, or is neither an integer nor a string.
+    """
+    ids = np.asarray(ids)
+    if ids.dtype.kind in "iu":
+        known, place = np.unique(ids, return_inverse=True)
+        return known, place.astype(np.int64, copy=False)
+    wrong = [each for each in ids[:1000].tolist() if not isinstance(each, str | int)]
+    if ids.dtype.kind not in "OUST" or wrong:
+        example = wrong[0] if wrong else ids.flat[0] if ids.size else None
+        raise ValueError(
+            f"{what} id {example!r} of type {type(example).__name__}: expected integers or "
+            "strings; fill missing ids and convert, as with .astype(int) or .astype(str)"
+        )
+    import pandas as pd
+
+    place, known = pd.factorize(ids, sort=True)
+    if (place < 0).any():
+        raise ValueError(f"a {what} id is missing: expected integers or strings; drop these rows")
+    return np.asarray(known), place.astype(np.int64, copy=False)

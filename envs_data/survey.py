@@ -7,7 +7,7 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +16,17 @@ from numpy.random import default_rng
 from numpy.typing import ArrayLike
 
 from cmab_gym import checks
-from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray, read_only
+from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
+from cmab_gym.data.arms import Arms
+from cmab_gym.data.methods import Method, validate
+from cmab_gym.data.pooled import Pooled
 from cmab_gym.data.ratings import Ratings
+from cmab_gym.data.split import Split
 from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import mask_and_pad
 
 FORMAT = 1
-
-
-@dataclass(frozen=True, eq=False)
-class Arms:
-    """Which arm each item belongs to.
-
-    Args:
-        names: K names.
-        of_item: item to arm; items that are missing belong to none.
-    """
-
-    names: tuple[str, ...]
-    of_item: Mapping[int, int]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,153 +125,119 @@ class Survey:
         )
 
 
-def genre_arms(ratings: Ratings, draw: int = 0) -> Arms:
-    """Make each genre an arm; one of a movie's genres is chosen at random per movie.
-
-    Args:
-        ratings: with genres.
-        draw: which draw of the genres, 0 or more.
-
-    Raises:
-        ValueError: the ratings have no genres.
-
-    Source: Section 5.1 of the paper.
-    """
-    if not ratings.genres:
-        raise ValueError(f"{ratings!r} has no genres: expected a MovieLens archive; use most_rated")
-    draw = checks.whole_number("genre_draw", draw, 0)
-    names = tuple(sorted({genre for genres in ratings.genres.values() for genre in genres}))
-    place = {name: arm for arm, name in enumerate(names)}
-    uniform = default_rng(draw).random(len(ratings.genres))
-    items = sorted(ratings.genres)
-    return Arms(
-        names,
-        {
-            item: place[ratings.genres[item][int(u * len(ratings.genres[item]))]]
-            for item, u in zip(items, uniform, strict=True)
-        },
-    )
-
-
-def most_rated_arms(ratings: Ratings, n_arms: int) -> Arms:
-    """Make each of the most rated items an arm, most rated first, ties by number.
-
-    Raises:
-        ValueError: there are fewer items than arms.
-    """
-    n_arms = checks.whole_number("n_arms", n_arms, 1)
-    items, place = ratings.item_codes
-    counts = np.bincount(place)
-    if items.size < n_arms:
-        raise ValueError(f"n_arms={n_arms}: expected at most {items.size}, the number of items")
-    chosen = items[np.argsort(-counts, kind="stable")[:n_arms]].tolist()
-    return Arms(
-        tuple(ratings.titles.get(item, f"item {item}") for item in chosen),
-        {item: arm for arm, item in enumerate(chosen)},
-    )
-
-
-def assign_arms(ratings: Ratings, arms: Arms) -> IntArray:
-    """Return the arm of each rating, int64 (N,); -1 where its item belongs to none."""
-    items, place = ratings.item_codes
-    arm_of = np.array([arms.of_item.get(item, -1) for item in items.tolist()], dtype=np.int64)
-    return arm_of[place]
-
-
 def take_survey(
     ratings: Ratings,
     arms: Arms,
-    train_share: float = 0.5,
-    min_support: int = 1,
-    reward_support: ArrayLike = (1, 2, 3, 4, 5),
+    split: Split = Split(),  # noqa: B008 (frozen)
+    method: Method = Method(),  # noqa: B008
+    reward_support: ArrayLike | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Survey:
     """Split the users, and compute the pseudo-rewards of the training half.
 
-    The users with the most ratings of the arms are the training half: the fewest of them that hold
-    more than `train_share` of these ratings; ties by user number. The pseudo-reward s_lk(r) is the
-    mean of all their ratings of arm l, pooled over the users that rated arm k with r at least once.
-
     Args:
         ratings: the ratings.
         arms: the arms.
-        train_share: share of the ratings to learn from, above 0 and below 1.
-        min_support: entries that rest on fewer ratings become the largest reward.
-        reward_support: the possible ratings, increasing.
-        provenance: what to keep with the result.
+        split: who is surveyed.
+        method: how upper bounds are made of what they say.
+        reward_support: the possible ratings, increasing; None takes those that occur.
+        provenance: what to keep with the result, beside sizes, settings, and how many entries the
+            test half violates.
 
     Raises:
         ValueError: a rating is not in the support, a half is empty, or an arm has no test rating.
 
-    Source: Sections 2.2 and 5.1 of the paper. One pass over the ratings and two products of
-    matrices of users by arms: the cost is O(N + U R K^2) for U training users.
+    Source: Sections 2.2 and 5.1 of the paper. The cost is that of `Pooled`, and O(N log N) for
+    N ratings before.
     """
-    support = read_only(reward_support)
-    arm = assign_arms(ratings, arms)
-    known = arm >= 0
-    if not known.any():
-        raise ValueError(f"none of {ratings!r} belongs to an arm: expected items that were rated")
-    user, arm = ratings.user_codes[1][known], arm[known]
-    level = _levels(ratings.stars[known], support)
-    rated = np.bincount(user) > 0
-    user, n_users = (np.cumsum(rated) - 1)[user], int(rated.sum())
-    trains = training_users(np.bincount(user), train_share)
-    n_arms, size = len(arms.names), support.size
-    test = ~trains[user]
-    counts = np.bincount(arm[test] * size + level[test], minlength=n_arms * size)
-    counts = counts.reshape(n_arms, size)
+    support = read_only(ratings.star_codes[0] if reward_support is None else reward_support)
+    bounds = (float(support[0]), float(support[-1]))
+    training, test = halves(ratings, arms, split, support)
+    counts = np.bincount(
+        test.arm * support.size + test.level, minlength=test.n_arms * support.size
+    ).reshape(test.n_arms, support.size)
     if counts.sum(axis=1).min() == 0:
         empty = int(counts.sum(axis=1).argmin())
         raise ValueError(
-            f"arm {empty} ({arms.names[empty]}) has no test rating at train_share={train_share:g}: "
-            "expected at least one; lower train_share or leave the arm out"
+            f"arm {empty} ({arms.names[empty]}) has no test rating at train_share="
+            f"{split.train_share:g}: expected at least one; lower train_share or leave it out"
         )
-    table = _pooled_means(
-        user[~test], arm[~test], level[~test], (n_users, n_arms, size), support, min_support
-    )
-    sizes = {
-        "ratings": int(user.size),
-        "users": n_users,
-        "training_ratings": int((~test).sum()),
-        "training_users": int(trains.sum()),
-    }
+    table = method.upper(training, bounds)
     return Survey(
         table,
         counts.astype(np.float64),
         support,
-        (float(support[0]), float(support[-1])),
+        bounds,
         arms.names,
         "stars",
-        {**(provenance or {}), "source": ratings.source, "sha256": ratings.checksum, **sizes},
+        {
+            **(provenance or {}),
+            "source": ratings.source,
+            "sha256": ratings.checksum,
+            "left_out": dict(ratings.notes),
+            "ratings": training.user.size + test.user.size,
+            "users": training.n_users + test.n_users,
+            "training_ratings": training.user.size,
+            "training_users": training.n_users,
+            "split": asdict(split),
+            "method": asdict(method),
+            "test_half": asdict(validate(table, test)),
+        },
     )
 
 
-def training_users(counts: IntArray, train_share: float) -> BoolArray:
-    """Choose the training half: the heaviest users, as few as hold more than the wanted share.
+def halves(
+    ratings: Ratings, arms: Arms, split: Split, reward_support: ArrayLike
+) -> tuple[Pooled, Pooled]:
+    """Split ratings by user into the training half and the test half.
 
     Args:
-        counts: int64 (U,), ratings of each user; ties are broken by position.
-        train_share: above 0 and below 1.
-
-    Returns:
-        bool (U,).
+        ratings: the ratings.
+        arms: the arms; ratings of other items do not count.
+        split: who is surveyed.
+        reward_support: the possible ratings, increasing.
 
     Raises:
-        ValueError: train_share is out of range, or no user would be left for the test.
+        ValueError: as `take_survey`.
     """
-    share = checks.number_between("train_share", train_share, 0, 1, "it is a share of the ratings")
-    order = np.argsort(-counts, kind="stable")
-    held = np.cumsum(counts[order])
-    # Exact for the bundled shares: share * total is compared with whole numbers of ratings.
-    n_train = int(np.searchsorted(held, share * held[-1], side="right")) + 1
-    if n_train >= counts.size:
-        raise ValueError(
-            f"train_share={share:g} leaves none of {counts.size} users for the test: expected a "
-            "smaller share"
+    support = read_only(reward_support)
+    rows, arm = arms.of_ratings(ratings.items)
+    if not rows.size:
+        raise ValueError(f"none of {ratings!r} belongs to an arm: expected items that were rated")
+    level = _levels(ratings, rows, support)
+    user = _renumbered(ratings.users[rows])
+    times = None if ratings.times is None else ratings.times[rows]
+    trains = split.training_users(user, times)[user]
+    training, test = (
+        Pooled(
+            (own := _renumbered(user[half])),
+            arm[half],
+            level[half],
+            int(own.max()) + 1,
+            len(arms.names),
+            support,
         )
-    trains = np.zeros(counts.size, dtype=np.bool_)
-    trains[order[:n_train]] = True
-    return trains
+        for half in (trains, ~trains)
+    )
+    return training, test
+
+
+def _renumbered(user: IntArray) -> IntArray:
+    """Number the users that occur from 0 on, in the same order."""
+    renumbered: IntArray = (np.cumsum(np.bincount(user) > 0) - 1)[user]
+    return renumbered
+
+
+def _levels(ratings: Ratings, rows: IntArray, support: FloatArray) -> IntArray:
+    stars, place = ratings.star_codes
+    level = np.searchsorted(support, stars).clip(max=support.size - 1)
+    wrong = (support[level] != stars) & (np.bincount(place[rows], minlength=stars.size) > 0)
+    if wrong.any():
+        raise ValueError(
+            f"rating {stars[wrong][0]:g}: expected one of {support}; give the right reward_support"
+        )
+    levels: IntArray = level[place[rows]]
+    return levels
 
 
 def _write_npz(path: Path, arrays: Mapping[str, AnyArray]) -> None:
@@ -295,41 +252,3 @@ def _write_npz(path: Path, arrays: Mapping[str, AnyArray]) -> None:
             member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, as no file is
             member.create_system = 3
             archive.writestr(member, content.getvalue())
-
-
-def _levels(stars: FloatArray, support: FloatArray) -> IntArray:
-    level = np.searchsorted(support, stars).clip(max=support.size - 1)
-    wrong = support[level] != stars
-    if wrong.any():
-        raise ValueError(
-            f"rating {stars[wrong][0]:g}: expected one of {support}; give the right reward_support"
-        )
-    return level
-
-
-def _pooled_means(
-    user: IntArray,
-    arm: IntArray,
-    level: IntArray,
-    shape: tuple[int, int, int],
-    support: FloatArray,
-    min_support: int,
-) -> FloatArray:
-    n_users, n_arms, size = shape
-    seen = np.bincount((user * n_arms + arm) * size + level, minlength=n_users * n_arms * size)
-    seen = seen.reshape(n_users, n_arms * size)
-    by_arm = seen.reshape(n_users, n_arms, size)
-    number = by_arm.sum(axis=2).astype(np.float64)
-    total = by_arm @ support
-    rated = (seen > 0).astype(np.float64)
-    # Sums of whole and half stars are exact in floating point, in whatever order BLAS adds them:
-    # so the tables are the same to the bit on every machine.
-    pooled_number = (rated.T @ number).reshape(n_arms, size, n_arms)
-    pooled_total = (rated.T @ total).reshape(n_arms, size, n_arms)
-    enough = pooled_number >= checks.whole_number("min_support", min_support, 1)
-    means = np.full(pooled_total.shape, support[-1])
-    np.divide(pooled_total, pooled_number, out=means, where=enough)
-    table: FloatArray = means.transpose(2, 0, 1).copy()
-    arms = np.arange(n_arms)
-    table[arms, arms] = support
-    return table

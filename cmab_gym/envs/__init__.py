@@ -4,6 +4,7 @@ from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
 from cmab_gym.envs.goodreads import GoodreadsEnv, GoodreadsVectorEnv
 from cmab_gym.envs.latent import LatentEnv, LatentVectorEnv
 from cmab_gym.envs.movielens import MovieLensEnv, MovieLensVectorEnv
+from cmab_gym.envs.ratings import RatingsEnv, RatingsVectorEnv
 from cmab_gym.envs.tabular import TabularEnv, TabularVectorEnv
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "LatentVectorEnv",
     "MovieLensEnv",
     "MovieLensVectorEnv",
+    "RatingsEnv",
+    "RatingsVectorEnv",
     "TabularEnv",
     "TabularVectorEnv",
 ]

@@ -22,6 +22,7 @@ ENVIRONMENTS = (
     Registered("CMAB-Latent-v0", "latent", "Latent", "a hidden random source (2+ arms)"),
     Registered("CMAB-MovieLens-v0", "movielens", "MovieLens", "18 genres or 50 movies, 1-5 stars"),
     Registered("CMAB-Goodreads-v0", "goodreads", "Goodreads", "25 books, 1-5 stars"),
+    Registered("CMAB-Ratings-v0", "ratings", "Ratings", "any table of ratings: pass data"),
 )
 
 

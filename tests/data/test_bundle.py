@@ -21,7 +21,7 @@ def test_a_bundled_table_says_where_it_is_from_and_holds_aggregates(table):
     assert survey.pseudo_rewards.shape == (n_arms, n_arms, 5)
     assert survey.test_counts.shape == (n_arms, 5)
     assert len(set(survey.arm_names)) == n_arms
-    assert {"source", "licence", "sha256", "train_share"} <= set(survey.provenance)
+    assert {"source", "licence", "sha256", "split", "test_half"} <= set(survey.provenance)
     assert survey.pseudo_rewards.min() >= 1
     assert survey.pseudo_rewards.max() <= 5
 

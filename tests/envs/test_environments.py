@@ -8,10 +8,16 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from cmab_gym.data import Ratings
 from cmab_gym.envs.registration import ENVIRONMENTS, register_environments
 from cmab_gym.presets import LATENT, TABULAR
 
 IDS = [entry.id for entry in ENVIRONMENTS]
+_STARS = np.random.default_rng(0).integers(1, 6, (40, 3)).astype(float)
+RATINGS = Ratings.from_columns(
+    np.repeat(np.arange(40), 3), np.tile(np.arange(3), 40), _STARS.ravel()
+)
+NEEDS = {"CMAB-Ratings-v0": {"data": RATINGS, "n_arms": 3}}
 PRESETS = [("CMAB-Tabular-v0", name) for name in TABULAR] + [("CMAB-Latent-v0", n) for n in LATENT]
 
 
@@ -25,7 +31,9 @@ def rewards_of(env, seed, rounds=300, actions_seed=0):
 @pytest.mark.parametrize("step_info", ["row", "table", "none"])
 @pytest.mark.parametrize("env_id", IDS)
 def test_gymnasium_finds_nothing_to_say(env_id, step_info, horizon):
-    check_env(gym.make(env_id, horizon=horizon, step_info=step_info).unwrapped)
+    check_env(
+        gym.make(env_id, horizon=horizon, step_info=step_info, **NEEDS.get(env_id, {})).unwrapped
+    )
 
 
 @pytest.mark.parametrize(("env_id", "preset"), PRESETS)
@@ -35,7 +43,7 @@ def test_every_preset_passes_too(env_id, preset):
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_both_tasks_of_spaces_and_info(env_id):
-    env = gym.make(env_id)
+    env = gym.make(env_id, **NEEDS.get(env_id, {}))
     observation, info = env.reset(seed=0)
     n_arms, size = env.action_space.n, info["reward_support"].size
     assert observation == 0
@@ -53,8 +61,8 @@ def test_both_tasks_of_spaces_and_info(env_id):
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_the_vector_environment_is_so_many_scalar_ones(env_id):
-    vector = gym.make_vec(env_id, num_envs=3, horizon=400)
-    scalars = [gym.make(env_id, horizon=400) for _ in range(3)]
+    vector = gym.make_vec(env_id, num_envs=3, horizon=400, **NEEDS.get(env_id, {}))
+    scalars = [gym.make(env_id, horizon=400, **NEEDS.get(env_id, {})) for _ in range(3)]
     vector.reset(seed=11)
     for i, env in enumerate(scalars):
         env.reset(seed=11 + i)
@@ -72,8 +80,10 @@ def test_the_vector_environment_is_so_many_scalar_ones(env_id):
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_native_and_sync_vector_environments_agree(env_id):
-    native = gym.make_vec(env_id, num_envs=2, horizon=5)
-    sync = gym.make_vec(env_id, num_envs=2, horizon=5, vectorization_mode="sync")
+    native = gym.make_vec(env_id, num_envs=2, horizon=5, **NEEDS.get(env_id, {}))
+    sync = gym.make_vec(
+        env_id, num_envs=2, horizon=5, vectorization_mode="sync", **NEEDS.get(env_id, {})
+    )
     one, other = native.reset(seed=3)[1], sync.reset(seed=3)[1]
     assert set(one) == set(other)
     for key in one:
@@ -106,7 +116,7 @@ def test_the_step_after_the_end_plays_no_round():
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_a_seed_repeats_the_rewards_and_no_seed_continues_them(env_id):
-    env = gym.make(env_id, horizon=300)
+    env = gym.make(env_id, horizon=300, **NEEDS.get(env_id, {}))
     first = rewards_of(env, 5)
     second = rewards_of(env, None)
     assert rewards_of(env, 5) == first
@@ -130,7 +140,7 @@ def test_every_arm_has_its_reward_in_every_round():
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
 def test_a_copy_in_mid_episode_continues_the_stream(env_id, clone):
-    env = gym.make(env_id).unwrapped
+    env = gym.make(env_id, **NEEDS.get(env_id, {})).unwrapped
     env.reset(seed=2)
     for _ in range(10):
         env.step(0)

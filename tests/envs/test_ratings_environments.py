@@ -72,11 +72,13 @@ def test_wrong_keywords(keywords, message):
 
 
 def test_a_missing_or_wrong_archive(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nowhere.zip is not a file: expected the archive"):
+    with pytest.raises(
+        FileNotFoundError, match=r"nowhere.zip does not exist: expected a ratings file"
+    ):
         movielens_model(data="nowhere.zip")
     text = tmp_path / "ml-1m.zip"
-    text.write_text("1::1::5::0\n")
-    with pytest.raises(ValueError, match="is not a zip archive"):
+    text.write_text("no ratings\n")
+    with pytest.raises(ValueError, match="holds no ratings that are known"):
         movielens_model(data=text)
 
 

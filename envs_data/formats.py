@@ -1,0 +1,235 @@
+"""What ratings files look like: a table of formats, told apart by content."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from cmab_gym.data.archive import Files
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How to read the rows of one ratings file.
+
+    Args:
+        source: what the data set is called.
+        name: the file's name.
+        kind: "csv", "json" (an object a line) or "parquet".
+        columns: name and SQL type of every column of a CSV file.
+        delimiter: between its columns.
+        header: whether the first line holds the names.
+        user, item, rating, time: which columns are those; time may be "".
+        zero_is_unrated: a rating of 0 means that there is none.
+        bounds: the smallest and largest rating there can be.
+        known: whether it is a published data set, whose item files are understood.
+        pair_item: the column of items of which a user's last rating counts; "" if all do.
+    """
+
+    source: str
+    name: str
+    kind: str
+    columns: tuple[tuple[str, str], ...]
+    delimiter: str
+    header: bool
+    user: str
+    item: str
+    rating: str
+    time: str = ""
+    zero_is_unrated: bool = False
+    bounds: tuple[float, float] = (float("-inf"), float("inf"))
+    known: bool = True
+    pair_item: str = ""
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """Rows without a header: user, item, rating, time."""
+
+    source: str
+    first_line: re.Pattern[str]
+    delimiter: str
+    bounds: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Rows with named columns, or JSON objects with named fields."""
+
+    source: str
+    user: str
+    item: str
+    rating: str
+    needs: tuple[str, ...] = ()
+    time: str = ""
+    zero_is_unrated: bool = False
+    bounds: tuple[float, float] = (1, 5)
+    types: Mapping[str, str] = field(default_factory=dict)
+
+
+_INTEGERS = MappingProxyType({"user_id": "BIGINT", "book_id": "BIGINT"})
+_PLAIN = (
+    _Plain("MovieLens", re.compile(r"\d+\t\d+\t\d\t\d+"), "\t", (1, 5)),
+    _Plain("MovieLens", re.compile(r"\d+::\d+::[\d.]+::\d+"), "::", (0.5, 5)),
+)
+_CSV = (
+    _Named(
+        "MovieLens", "userId", "movieId", "rating", time="timestamp", bounds=(0.5, 5),
+        types=MappingProxyType({"userId": "BIGINT", "movieId": "BIGINT", "timestamp": "BIGINT"}),
+    ),
+    _Named(
+        "Goodreads (UCSD Book Graph)", "user_id", "book_id", "rating", ("is_read",),
+        zero_is_unrated=True, types=_INTEGERS,
+    ),
+    _Named("Goodreads (goodbooks-10k)", "user_id", "book_id", "rating", types=_INTEGERS),
+)  # fmt: skip
+_JSON = _Named("Goodreads (UCSD Book Graph)", "user_id", "book_id", "rating", zero_is_unrated=True)
+# Where an archive holds parts of the ratings a second time, these are the whole.
+_WHOLE = ("u.data", "ratings.dat", "ratings.csv")
+
+SUPPORTED = (
+    "MovieLens (100K, 1M, 10M, 20M, 25M, 32M, latest), Goodreads interactions (JSON lines or CSV) "
+    "and goodbooks-10k"
+)
+
+
+def ratings_layout(files: Files) -> Layout:
+    """Find the ratings file among files, by its first lines.
+
+    Raises:
+        ValueError: none is one, or several are.
+    """
+    single = not files.path.is_dir() and files.names[0] == files.path.name
+    names = files.names[:1] if single else files.names
+    found = [layout for name in names if (layout := _layout(name, files.head(name)))]
+    if not found:
+        raise ValueError(
+            f"{files.path} holds no ratings that are known, only {list(names[:8])}: expected "
+            f"{SUPPORTED}; for any other table name its columns: from_ratings(path, user=..., "
+            "item=..., rating=...)"
+        )
+    if len(found) > 1:
+        whole = [each for each in found if each.name.rsplit("/", 1)[-1] in _WHOLE]
+        if len(whole) != 1:
+            raise ValueError(
+                f"{files.path} holds several ratings files, {[each.name for each in found]}: "
+                "expected one; pass its own path"
+            )
+        found = whole
+    return found[0]
+
+
+def header_of(line: str, delimiter: str = ",") -> list[str]:
+    """Split a header line into names; a nameless column gets the name of its position."""
+    names = next(csv.reader([line], delimiter=delimiter), [])
+    return [name.strip() or f"column{place}" for place, name in enumerate(names)]
+
+
+def first_lines(head: bytes, number: int = 1) -> list[str]:
+    """Decode the first lines of a file that are not empty."""
+    text = head.decode("utf-8-sig", errors="replace")
+    return [line for line in text.splitlines() if line.strip()][:number]
+
+
+def _layout(name: str, head: bytes) -> Layout | None:
+    lines = first_lines(head)
+    if not lines:
+        return None
+    line = lines[0].strip()
+    for plain in _PLAIN:
+        if plain.first_line.fullmatch(line):
+            types = ("BIGINT", "BIGINT", "DOUBLE", "BIGINT")
+            columns = tuple(zip(("user", "item", "rating", "time"), types, strict=True))
+            return Layout(
+                plain.source, name, "csv", columns, plain.delimiter, False,
+                "user", "item", "rating", "time", bounds=plain.bounds, pair_item="item",
+            )  # fmt: skip
+    if line.startswith("{"):
+        return _json_layout(name, line)
+    header = header_of(line)
+    for named in _CSV:
+        if {named.user, named.item, named.rating, *named.needs} <= set(header):
+            return named_layout(name, header, named, ",")
+    return None
+
+
+def _json_layout(name: str, line: str) -> Layout | None:
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        return None
+    if not {_JSON.user, _JSON.item, _JSON.rating} <= set(fields):
+        return None
+    return named_layout(name, (), _JSON, "")
+
+
+def named_layout(name: str, header: Sequence[str], named: _Named, delimiter: str) -> Layout:
+    """Describe a file whose columns have names."""
+    types = {**named.types, named.rating: "DOUBLE"}
+    return Layout(
+        named.source,
+        name,
+        "csv" if header else "json",
+        tuple((column, types.get(column, "VARCHAR")) for column in header),
+        delimiter,
+        True,
+        named.user,
+        named.item,
+        named.rating,
+        named.time if named.time in header else "",
+        named.zero_is_unrated,
+        named.bounds,
+        pair_item=named.item,
+    )
+
+
+def table_layout(
+    files: Files, user: str, item: str, rating: str, category: str, time: str
+) -> Layout:
+    """Describe a CSV or Parquet file of the user's, whose columns are given by name.
+
+    Raises:
+        ValueError: it is neither, or lacks a column.
+    """
+    if files.path.is_dir() or files.names[0] != files.path.name:
+        raise ValueError(f"{files.path} is not a single file: expected a CSV or Parquet file")
+    name = files.names[0]
+    head = files.head(name)
+    if head.startswith(b"PAR1"):
+        import pyarrow.parquet as pq
+
+        kind, delimiter, header = "parquet", "", pq.read_schema(files.path).names
+    else:
+        line = (first_lines(head) or [""])[0]
+        delimiter = max(",;\t|", key=line.count)
+        kind, header = "csv", header_of(line, delimiter)
+    named = {"user": user, "item": category or item, "rating": rating}
+    unnamed = [what for what, column in named.items() if not column]
+    if unnamed:
+        raise ValueError(f"{unnamed[0]}='': expected the name of a column, one of {header}")
+    wanted = (*named.values(), item, time)
+    missing = [column for column in wanted if column and column not in header]
+    if missing:
+        raise ValueError(
+            f"{files.path} has no column {missing[0]!r}, only {header}: name its columns by user=, "
+            "item=, rating="
+        )
+    types = {rating: "DOUBLE", time: "BIGINT"}
+    return Layout(
+        files.path.name,
+        name,
+        kind,
+        tuple((column, types.get(column, "VARCHAR")) for column in header),
+        delimiter,
+        True,
+        user,
+        category or item,
+        rating,
+        time,
+        known=False,
+        pair_item=item,
+    )

@@ -1,0 +1,137 @@
+"""What users who gave arm k the reward r say of arm l: pooled counts, means and spreads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.random import default_rng
+
+from cmab_gym.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Ratings of arms by users, to be pooled over those who gave an arm a reward.
+
+    All tables are float64 (K, K, R), indexed [l, k, j]. The products are of sparse matrices of
+    users by arms, so the cost is the sum over users of the square of their number of ratings, and
+    the memory grows with the ratings and with R K^2.
+
+    Args:
+        user: int64 (N,), from 0 to n_users - 1.
+        arm: int64 (N,), from 0 to n_arms - 1.
+        level: int64 (N,), the position of each rating in the support.
+        n_users: U.
+        n_arms: K.
+        support: float64 (R,).
+
+    Source: Section 5.1 of the paper.
+    """
+
+    user: IntArray
+    arm: IntArray
+    level: IntArray
+    n_users: int
+    n_arms: int
+    support: FloatArray
+
+    @cached_property
+    def number(self) -> FloatArray:
+        """How many ratings of arm l the users who gave arm k the reward r_j made."""
+        return self._pool(self._of_arms(self._by_cell[2]))
+
+    @cached_property
+    def users(self) -> FloatArray:
+        """How many of these users rated arm l at all."""
+        rated = self._of_arms(self._by_cell[2]).copy()  # changed in place below
+        rated.sum_duplicates()
+        rated.data[:] = 1
+        return self._pool(rated)
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """The mean of these ratings; NaN where there is none."""
+        _, stars, counts = self._by_cell
+        return _ratio(self._pool(self._of_arms(counts * stars)), self.number)
+
+    @cached_property
+    def deviation(self) -> FloatArray:
+        """Their standard deviation; NaN where there is no rating."""
+        _, stars, counts = self._by_cell
+        square = _ratio(self._pool(self._of_arms(counts * stars**2)), self.number)
+        deviation: FloatArray = np.sqrt(np.maximum(square - self.mean**2, 0))
+        return deviation
+
+    def bootstrap_quantile(self, chance: float, resamples: int, seed: int) -> FloatArray:
+        """Take a quantile of the mean over resampled users; NaN where a resample has no rating.
+
+        Args:
+            chance: of the quantile, from 0 to 1.
+            resamples: how many times users are drawn with replacement.
+            seed: of the draws.
+        """
+        rng = default_rng(seed)
+        _, stars, counts = self._by_cell
+        total, number = self._of_arms(counts * stars), self._of_arms(counts)
+        means = np.empty((resamples, self.n_arms, self.n_arms, self.support.size))
+        for each in means:
+            weights = rng.multinomial(self.n_users, np.full(self.n_users, 1 / self.n_users))
+            each[:] = _ratio(self._pool(total, weights), self._pool(number, weights))
+        return np.quantile(means, chance, axis=0)
+
+    @cached_property
+    def _cells(self) -> tuple[IntArray, IntArray]:
+        """The (user, arm, level) that occur, as one sorted number each, and how often."""
+        size = self.n_arms * self.support.size
+        cells = self.user * size + self.arm * self.support.size + self.level
+        if self.n_users * size <= 32 * cells.size:
+            counts = np.bincount(cells, minlength=self.n_users * size)
+            occurring = np.flatnonzero(counts)
+            return occurring, counts[occurring]
+        return np.unique(cells, return_counts=True)
+
+    @cached_property
+    def _by_cell(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The arm, the reward and the number of ratings of each cell."""
+        cells, counts = self._cells
+        arm, level = np.divmod(cells % (self.n_arms * self.support.size), self.support.size)
+        return arm, self.support[level], counts.astype(np.float64)
+
+    @cached_property
+    def _first_cell_of_user(self) -> IntArray:
+        starts = np.arange(self.n_users + 1) * self.n_arms * self.support.size
+        return np.searchsorted(self._cells[0], starts)
+
+    @cached_property
+    def _gave(self) -> Any:
+        """Which users gave which arm which reward, at least once: sparse 0/1 (U, K R)."""
+        from scipy.sparse import csr_array
+
+        cells = self._cells[0]
+        width = self.n_arms * self.support.size
+        parts = (np.ones(cells.size), cells % width, self._first_cell_of_user)
+        return csr_array(parts, shape=(self.n_users, width))
+
+    def _of_arms(self, values: FloatArray) -> Any:
+        """Add the values of cells up by user and arm: sparse (U, K)."""
+        from scipy.sparse import csr_array
+
+        parts = (values, self._by_cell[0], self._first_cell_of_user)
+        return csr_array(parts, shape=(self.n_users, self.n_arms))
+
+    def _pool(self, by_user: Any, weights: IntArray | None = None) -> FloatArray:
+        gave = self._gave if weights is None else self._gave.multiply(weights[:, None]).tocsr()
+        # Sums of whole and half stars are exact in floating point, in whatever order they are
+        # added: so the tables are the same to the bit on every machine.
+        pooled: FloatArray = (gave.T @ by_user).toarray()
+        shape = (self.n_arms, self.support.size, self.n_arms)
+        return np.ascontiguousarray(pooled.reshape(shape).transpose(2, 0, 1))
+
+
+def _ratio(total: FloatArray, number: FloatArray) -> FloatArray:
+    result = np.full(total.shape, np.nan)
+    np.divide(total, number, out=result, where=number > 0)
+    return result

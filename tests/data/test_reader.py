@@ -1,0 +1,339 @@
+"""Every format, told by content, with its quirks; and what is wrong with a file."""
+
+import gzip
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from cmab_gym.data import read_ratings, read_table
+from cmab_gym.data.reader import frame_ratings
+
+DAT = b"1::3952::5::978300760\n6040::1::3::978300761\n"
+MOVIES_DAT = "1::Toy: Story::2 (1995)::Animation|Comedy\n3952::Café (2000)::Drama\n".encode(
+    "latin-1"
+)
+CSV = b"userId,movieId,rating,timestamp\r\n1,3952,4.5,10\r\n6040,1,0.5,11\r\n"
+MOVIES_CSV = (
+    'movieId,title,genres\r\n1,"Toy, Story (1995)",Animation|Children\r\n'
+    "3952,Café (2000),(no genres listed)\r\n"
+).encode()
+U_DATA = b"1\t3952\t5\t881250949\n6040\t1\t3\t881250950\n"
+U_ITEM = (
+    "1|Toy Story (1995)|01-Jan-1995||http://x|" + "0|0|0|1|1|1" + "|0" * 13 + "\n"
+    "3952|Café|||http://y|1" + "|0" * 18 + "\n"
+).encode("latin-1")
+BOOKS = 'book_id,authors,title\n8,"A, B","One, ""Two"""\n9,C,Drei\n'
+GOODREADS_CSV = "user_id,book_id,is_read,rating,is_reviewed\n5,8,1,4,0\n5,9,0,0,0\n6,9,1,1,0\n"
+JSON = [
+    {"user_id": "ab", "book_id": "402128", "is_read": True, "rating": 4, "date_added": ""},
+    {"user_id": "cd", "book_id": "7", "isRead": True, "rating": 0},
+    {"user_id": "cd", "book_id": "402128", "isRead": True, "rating": 2},
+]
+
+
+def archive(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in members.items():
+            made.writestr(name, content)
+    return path
+
+
+def json_lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+FORMATS = {
+    "1M": {
+        "ml-1m/ratings.dat": DAT,
+        "ml-1m/movies.dat": MOVIES_DAT,
+        "ml-1m/users.dat": b"1::F::1::10::48067\n",
+    },
+    "latest": {
+        "x/ratings.csv": CSV,
+        "x/movies.csv": MOVIES_CSV,
+        "x/tags.csv": b"userId,movieId,tag,timestamp\n1,1,a,2\n",
+    },
+    "100K": {
+        "ml-100k/u.data": U_DATA,
+        "ml-100k/u.item": U_ITEM,
+        "ml-100k/u1.base": U_DATA,
+        "ml-100k/u.genre": b"unknown|0\n\n",
+    },
+}
+TITLES = {"1M": "Toy: Story::2 (1995)", "latest": "Toy, Story (1995)", "100K": "Toy Story (1995)"}
+
+
+def as_windows_writes(content):
+    return b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n") + b"\r\n\r\n"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("place", ["archive", "folder", "file"])
+def test_movielens(name, place, tmp_path):
+    members = FORMATS[name]
+    if place == "archive":
+        path = archive(tmp_path / "any-name.bin", members)
+    else:
+        for member, content in members.items():
+            target = tmp_path / member.split("/")[-1]
+            target.write_bytes(content)
+        path = tmp_path if place == "folder" else tmp_path / next(iter(members)).split("/")[-1]
+    read = read_ratings(path)
+    assert_array_equal(read.user_ids[read.users], [1, 6040])
+    assert_array_equal(read.item_ids[read.items], [3952, 1])
+    assert_array_equal(read.stars, [4.5, 0.5] if name == "latest" else [5, 3])
+    assert read.times is not None
+    titles = {
+        "1M": "Toy: Story::2 (1995)",
+        "latest": "Toy, Story (1995)",
+        "100K": "Toy Story (1995)",
+    }
+    assert read.titles[1] == titles[name]
+    assert read.titles[3952].startswith("Café")
+    genres = {
+        "1M": {1: ("Animation", "Comedy"), 3952: ("Drama",)},
+        "latest": {1: ("Animation", "Children")},
+        "100K": {1: ("Animation", "Children's", "Comedy"), 3952: ("unknown",)},
+    }
+    assert read.genres == genres[name]
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda b: b, lambda b: b"\xef\xbb\xbf" + b.replace(b"\n", b"\r\n") + b"\r\n\r\n"]
+)
+@pytest.mark.parametrize("content", [DAT, CSV.replace(b"\r", b""), U_DATA])
+def test_windows_files_and_empty_lines(content, wrap, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(wrap(content))
+    assert read_ratings(path).stars.size == 2
+
+
+@pytest.mark.parametrize(
+    "ratings", ["user_id,book_id,rating\n5,8,4\n5,9,1\n", "book_id,user_id,rating\n8,5,4\n9,5,1\n"]
+)
+def test_goodbooks_in_both_column_orders(ratings, tmp_path):
+    read = read_ratings(
+        archive(tmp_path / "g.zip", {"r/ratings.csv": ratings, "r/books.csv": BOOKS})
+    )
+    assert read.user_ids.tolist() == [5]
+    assert read.titles == {8: 'One, "Two"', 9: "Drei"}
+    assert_array_equal(read.stars, [4, 1])
+
+
+def test_the_first_goodbooks_numbers_books_by_another_column(tmp_path):
+    books = "id,book_id,authors,title\n8,2767052,A,Eight\n"
+    members = {"ratings.csv": "book_id,user_id,rating\n8,5,4\n", "books.csv": books}
+    assert read_ratings(archive(tmp_path / "g.zip", members)).titles == {8: "Eight"}
+
+
+def test_of_duplicate_pairs_the_last_wins(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("user_id,book_id,rating\n5,8,4\n5,9,1\n5,8,2\n6,8,3\n5,8,5\n")
+    read = read_ratings(path)
+    assert_array_equal(read.stars, [1, 3, 5])
+    assert read.notes["duplicates"] == 2
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_goodreads_json_lines(compress, tmp_path):
+    path = tmp_path / ("g.json.gz" if compress else "g.json")
+    content = json_lines(JSON) + b"\n"
+    path.write_bytes(gzip.compress(content) if compress else content)
+    titles = tmp_path / "goodreads_books_poetry.json.gz"
+    titles.write_bytes(gzip.compress(json_lines([{"book_id": "402128", "title": "Poems"}])))
+    read = read_ratings(path)
+    assert_array_equal(read.stars, [4, 2])
+    assert read.user_ids.tolist() == ["ab", "cd"]
+    assert read.notes == {"damaged": 0, "unrated": 1, "duplicates": 0}
+    assert read.titles == {"402128": "Poems"}
+
+
+def test_goodreads_csv(tmp_path):
+    path = tmp_path / "interactions.csv"
+    path.write_text(GOODREADS_CSV)
+    (tmp_path / "book_id_map.csv").write_text("book_id_csv,book_id\n8,34684622\n9,34536488\n")
+    (tmp_path / "goodreads_books.json").write_bytes(
+        json_lines([{"book_id": "34536488", "title": "Nine"}])
+    )
+    read = read_ratings(path)
+    assert_array_equal(read.stars, [4, 1])
+    assert read.notes["unrated"] == 1
+    assert read.titles == {9: "Nine"}
+
+
+def test_most_rated_counts_each_pair_once(tmp_path):
+    rows = [(1, 100, 3)] * 30 + [(user, item, 3) for item in range(60) for user in range(2)]
+    path = tmp_path / "r.csv"
+    text = "".join(f"{user},{item},{star}\n" for user, item, star in rows)
+    path.write_text("user_id,book_id,rating\n" + text)
+    assert read_ratings(path, most_rated=2).item_ids.tolist() == [0, 1]
+    everything = read_ratings(path)
+    assert everything.item_ids[everything.most_rated(2)].tolist() == [0, 1]
+
+
+def test_only_the_most_rated_items_are_kept(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("user_id,book_id,rating\n1,8,4\n2,9,1\n3,9,2\n4,10,3\n")
+    read = read_ratings(path, most_rated=2)
+    assert read.item_ids.tolist() == [8, 9]  # ties by id
+    assert_array_equal(read.stars, [4, 1, 2])
+    with pytest.raises(ValueError, match="n_arms=4: expected at most 3"):
+        read_ratings(path, most_rated=4)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "text"),
+    [
+        (DAT + b"2::11:3::0\n" + DAT, 3, "2::11:3::0"),
+        (CSV + b"3,4\r\n", 4, "3,4"),
+        (CSV + b"x,4,3,1\r\n", 4, "x,4,3,1"),
+        (CSV + b"3,,3,1\r\n", 4, "3,,3,1"),
+        (CSV + b"3,4,five,1\r\n", 4, "3,4,five,1"),
+        (json_lines(JSON) + b'{"user_id":"b","book\n', 4, '{"user_id":"b","book'),
+        (json_lines(JSON) + b'{"user_id":"b","rating":3}\n', 4, '{"user_id":"b","rating":3}'),
+    ],
+)
+def test_a_damaged_line_is_named_or_skipped_and_counted(content, line, text, tmp_path):
+    path = tmp_path / "damaged"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"on_error='skip'") as caught:
+        read_ratings(path)
+    assert f"line {line} is {text!r}" in str(caught.value)
+    assert str(path) in str(caught.value)
+    read = read_ratings(path, on_error="skip")
+    assert read.notes["damaged"] == 1
+    assert read.stars.size >= 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"1::2::7::0\n", "rating 7 in file: expected 0.5 to 5"),
+        (b"userId,movieId,rating,timestamp\n1,2,nan,3\n", "a rating in file is NaN"),
+        (b"userId,movieId,rating,timestamp\n1,2,-1,3\n", "rating -1 in file"),
+        (b"userId,movieId,rating,timestamp\n", "holds no rating"),
+        (b"a,b,c\n1,2,3\n", "holds no ratings that are known.*from_ratings"),
+        (b"", "holds no ratings that are known"),
+        (b"\x80\x04\x95pickle", "holds no ratings that are known"),
+    ],
+)
+def test_wrong_content(content, message, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_ratings(path)
+
+
+def test_missing_and_ambiguous_files(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist: expected a ratings file"):
+        read_ratings(tmp_path / "none")
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_bytes(CSV)
+    with pytest.raises(ValueError, match="holds several ratings files"):
+        read_ratings(tmp_path)
+    with pytest.raises(ValueError, match="unknown on_error 'ignore'"):
+        read_ratings(tmp_path / "a.csv", on_error="ignore")
+
+
+def test_an_archive_cannot_write_outside_or_grow_without_end(tmp_path):
+    inside = tmp_path / "in"
+    inside.mkdir()
+    slip = archive(inside / "slip.zip", {"../../ratings.csv": CSV, "/etc/movies.csv": MOVIES_CSV})
+    before = sorted(tmp_path.rglob("*"))
+    assert read_ratings(slip).stars.size == 2
+    assert sorted(tmp_path.rglob("*")) == before
+    bomb = archive(tmp_path / "bomb.zip", {"ratings.csv": CSV + b"\n" * 50_000_000})
+    with pytest.raises(ValueError, match=r"would grow from .* to 50,0.*unpack it yourself"):
+        read_ratings(bomb)
+
+
+FRAME = pd.DataFrame(
+    {
+        "who": ["a", "b", "a", "c"],
+        "what": [3, 3, 5, 3],
+        "kind": ["x", "x", "x", "y"],
+        "score": [1.5, 2.0, 1.5, 9.0],
+        "when": [4, 3, 2, 1],
+    }
+)
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "semicolon", "parquet", "frame"])
+def test_any_table(kind, tmp_path):
+    path = tmp_path / f"table.{kind}"
+    if kind == "parquet":
+        FRAME.to_parquet(path)
+    elif kind != "frame":
+        FRAME.to_csv(path, index=False, sep=";" if kind == "semicolon" else ",")
+    columns = ("who", "what", "score", "", "when")
+    read = frame_ratings(FRAME, *columns) if kind == "frame" else read_table(path, *columns)
+    assert read.user_ids.tolist() == ["a", "b", "c"]
+    assert [str(item) for item in read.item_ids.tolist()] == ["3", "5"]
+    assert_array_equal(read.stars, FRAME["score"])
+    assert_array_equal(read.times, FRAME["when"])
+
+
+@pytest.mark.parametrize("from_file", [True, False])
+def test_categories_keep_every_rating_of_different_items(from_file, tmp_path):
+    path = tmp_path / "t.csv"
+    frame = pd.concat([FRAME, FRAME.iloc[[0]].assign(score=4.0)])
+    frame.to_csv(path, index=False)
+    columns = ("who", "what", "score", "kind")
+    read = read_table(path, *columns) if from_file else frame_ratings(frame, *columns)
+    assert read.item_ids.tolist() == ["x", "y"]
+    assert_array_equal(read.stars, [2.0, 1.5, 9.0, 4.0])  # of item 3 by a, the last
+    columns = ("who", "", "score", "kind")
+    read = read_table(path, *columns) if from_file else frame_ratings(frame, *columns)
+    assert read.stars.size == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"who": [1.0, 2.0, np.nan, 4.0]}, r"user id 1.0 of type float: expected integers or str"),
+        (
+            {"who": ["a", None, "b", "c"]},
+            r"user id (nan|None) of type",
+        ),
+        ({"score": [1, np.nan, 2, 3]}, r"stars\[1\] is nan"),
+        ({"score": ["good", "bad", "x", "y"]}, r"column 'score'.*expected numbers"),
+    ],
+)
+def test_wrong_frames(change, message):
+    with pytest.raises(ValueError, match=message):
+        frame_ratings(FRAME.assign(**change), "who", "what", "score")
+
+
+def test_wrong_columns(tmp_path):
+    path = tmp_path / "t.csv"
+    FRAME.to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"no column 'user', only .*'who'.*by user="):
+        read_table(path, "user", "what", "score")
+    with pytest.raises(ValueError, match="rating='': expected the name of a column"):
+        read_table(path, "who", "what", "")
+    with pytest.raises(ValueError, match="item='movie' is no column of the frame"):
+        frame_ratings(FRAME, "who", "movie", "score")
+    with pytest.raises(ValueError, match="data of type int: expected a path"):
+        frame_ratings(3, "who", "what", "score")
+
+
+def test_the_real_archives(raw_data):
+    movies = read_ratings(raw_data / "ml-1m.zip")
+    stars = np.bincount(movies.stars.astype(int), minlength=6)[1:]
+    assert stars.tolist() == [56174, 107557, 261197, 348971, 226310]
+    assert repr(movies) == (
+        "<Ratings of MovieLens 1M: 1,000,209 ratings, 6,040 users, 3,706 items>"
+    )
+    assert len(movies.genres) == 3883
+    assert len({genre for genres in movies.genres.values() for genre in genres}) == 18
+    small = read_ratings(raw_data / "ml-latest-small.zip")
+    assert (small.stars.size, small.user_ids.size) == (100_836, 610)
+    assert_array_equal(small.star_codes[0], np.arange(0.5, 5.5, 0.5))
+    books = read_ratings(raw_data / "goodbooks-10k-sample.zip")
+    assert (books.stars.size, books.user_ids.size, books.item_ids.size) == (298_176, 2_672, 9_990)
+    sample = read_ratings(raw_data / "goodreads_interactions_sample.csv")
+    assert (sample.stars.size, sample.notes["unrated"]) == (4_878, 5_972)

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from cmab_gym.data import Split
+
+
+def users_of(counts):
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [(0.0, [0]), (0.29, [0]), (0.3, [0, 2]), (0.5, [0, 2]), (0.6, [0, 1, 2])],
+)
+def test_the_training_half_is_the_shortest_prefix_that_holds_more(share, expected):
+    # 3, 2, 3, 1, 1 ratings of 10; ties by number: users 0, 2, 1, 3, 4.
+    trains = Split(share).training_users(users_of([3, 2, 3, 1, 1]))
+    assert_array_equal(np.flatnonzero(trains), expected)
+
+
+@given(
+    st.lists(st.integers(1, 50), min_size=3, max_size=40),
+    st.floats(0.01, 0.6),
+    st.sampled_from(["heavy-users", "random", "by-time"]),
+)
+def test_any_split_holds_more_than_the_share_and_not_one_user_too_many(counts, share, order):
+    counts = np.array(counts)
+    user = users_of(counts)
+    try:
+        trains = Split(share, order).training_users(user, np.arange(user.size))
+    except ValueError:
+        return  # too few users
+    held = counts[trains].sum()
+    assert held > share * counts.sum()
+    last = counts[trains].min() if order == "heavy-users" else counts[trains].max()
+    assert held - last <= share * counts.sum()
+    if order == "heavy-users":
+        assert counts[trains].min() >= counts[~trains].max()
+
+
+def test_those_who_rated_first_are_surveyed_first():
+    user, times = np.array([0, 0, 1, 1, 2, 2]), np.array([5, 6, 1, 9, 3, 4])
+    assert Split(0.3, "by-time").training_users(user, times).tolist() == [False, True, False]
+    assert Split(0.4, "by-time").training_users(user, times).tolist() == [False, True, True]
+    with pytest.raises(ValueError, match="expected ratings with times"):
+        Split(0.3, "by-time").training_users(user)
+    with pytest.raises(ValueError, match="all times are 0"):
+        Split(0.3, "by-time").training_users(user, np.zeros(6, dtype=int))
+
+
+def test_random_splits_depend_on_their_seed_only():
+    user = users_of([2] * 50)
+    first = Split(0.5, "random", 1).training_users(user)
+    assert_array_equal(Split(0.5, "random", 1).training_users(user), first)
+    assert (Split(0.5, "random", 2).training_users(user) != first).any()
+    assert first.sum() == 26
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((-1,), "train_share=-1: expected a number from 0 to 1"),
+        ((0.5, "heavy"), "unknown split 'heavy': did you mean 'heavy-users'"),
+        ((0.5, "random", -1), "split_seed=-1: expected an integer"),
+    ],
+)
+def test_wrong_splits(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Split(*arguments)

@@ -1,0 +1,143 @@
+"""`CMAB-Ratings-v0` and `from_ratings`: a bandit from any table."""
+
+import gymnasium as gym
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import cmab_gym
+from cmab_gym.cli import main
+from cmab_gym.data import Ratings, Split, listed_arms, take_survey
+from cmab_gym.envs.ratings import ratings_model
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    n = 3000
+    taste = rng.normal(size=80)
+    who, what = rng.integers(0, 80, n), rng.integers(0, 12, n) ** 2 // 12
+    stars = np.clip(np.round(2 * (3 + taste[who] + 0.1 * what)) / 2, 0.5, 5)
+    return pd.DataFrame(
+        {
+            "who": [f"user {w}" for w in who],
+            "what": what,
+            "kind": np.where(what < 4, "old", "new"),
+            "stars": stars,
+            "when": rng.permutation(n),
+        }
+    )
+
+
+COLUMNS = {"user": "who", "item": "what", "rating": "stars"}
+
+
+def test_from_a_frame_a_csv_a_parquet_file_and_ratings(frame, tmp_path):
+    csv, parquet = tmp_path / "r.csv", tmp_path / "r.parquet"
+    frame.to_csv(csv, index=False)
+    frame.to_parquet(parquet)
+    settings = {"n_arms": 5, "pad": 0.1, **COLUMNS}
+    models = [
+        cmab_gym.from_ratings(source, **settings).unwrapped.model
+        for source in (frame, csv, str(parquet))
+    ]
+    assert models[0].n_arms == 5
+    assert models[0].problem.reward_bounds == (0.5, 5.0)
+    for other in models[1:]:
+        assert_allclose(other.means, models[0].means)
+        assert_array_equal(other.problem.pseudo_rewards, models[0].problem.pseudo_rewards)
+
+
+def test_the_arms_are_those_asked_for(frame):
+    counts = frame.drop_duplicates(["who", "what"])["what"].value_counts()
+    chosen = ratings_model(frame, **COLUMNS, items=[3, 0])
+    assert chosen.arm_names == ("item 3", "item 0")
+    most = ratings_model(frame, **COLUMNS, n_arms=4)
+    top = sorted(counts.index, key=lambda item: (-counts[item], item))[:4]
+    assert most.arm_names == tuple(f"item {item}" for item in top)
+    kinds = ratings_model(frame, **COLUMNS, category="kind")
+    assert kinds.arm_names == ("new", "old")
+
+
+def test_a_survey_can_be_taken_once_and_played_often(frame):
+    ratings = Ratings.from_columns(
+        frame["who"].to_numpy(), frame["what"].to_numpy(), frame["stars"].to_numpy()
+    )
+    survey = take_survey(ratings, listed_arms(ratings, [0, 1, 3]), Split(0.3))
+    env = cmab_gym.from_ratings(survey, mask=1.0)
+    assert env.unwrapped.model.arm_names == survey.arm_names
+    assert (env.unwrapped.problem.pseudo_rewards[~np.eye(3, dtype=bool)] == 5).all()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"method": "mean+sd", "deviations": 2},
+        {"method": "soft", "delta": 0.3},
+        {"method": "hoeffding"},
+        {"min_support": 30},
+        {"split": "random", "split_seed": 3},
+        {"split": "by-time", "time": "when"},
+        {"train_share": 0.2},
+        {"reward_support": np.arange(0, 5.5, 0.5)},
+    ],
+)
+def test_every_choice_changes_the_table(frame, settings):
+    base = ratings_model(frame, **COLUMNS, n_arms=4).problem
+    other = ratings_model(frame, **COLUMNS, n_arms=4, **settings).problem
+    same_shape = other.pseudo_rewards.shape == base.pseudo_rewards.shape
+    assert not same_shape or (other.pseudo_rewards != base.pseudo_rewards).any()
+
+
+def test_a_changed_file_is_read_again(frame, tmp_path):
+    path = tmp_path / "r.csv"
+    frame.to_csv(path, index=False)
+    first = ratings_model(path, **COLUMNS, n_arms=3)
+    frame.assign(stars=1.0 + (np.arange(len(frame)) % 2)).to_csv(path, index=False)
+    assert ratings_model(path, **COLUMNS, n_arms=3).problem.reward_bounds == (1, 2)
+    assert first.problem.reward_bounds == (0.5, 5)
+
+
+def test_from_a_csv_to_a_plot_in_one_command(frame, tmp_path, capsys):
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    arguments = f"run CMAB-Ratings-v0 --set data={tmp_path}/r.csv user=who item=what rating=stars"
+    arguments += f" n_arms=5 --agents ucb c-ucb --rounds 50 --trials 3 --out {tmp_path}/out"
+    assert main(arguments.split()) == 0
+    assert (tmp_path / "out" / "regret.png").exists()
+    assert "c-ucb" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"user": "nobody"}, "user='nobody' is no column of the frame"),
+        ({"n_arms": 99}, "n_arms=99: expected at most"),
+        ({"items": [999]}, "item 999 has no rating"),
+        ({"split": "by-time"}, "expected ratings with times"),
+        ({"method": "median"}, "unknown method 'median'"),
+        ({"reward_support": [1, 2]}, r"rating 0.5: expected one of \[1. 2.\]"),
+        ({"genres": "random"}, "has no genres"),
+        ({"mask": 3}, "mask=3"),
+    ],
+)
+def test_wrong_settings(frame, settings, message):
+    with pytest.raises(ValueError, match=message):
+        ratings_model(frame, **{**COLUMNS, "n_arms": 4, **settings})
+
+
+def test_data_is_needed():
+    with pytest.raises(ValueError, match="data of type NoneType: expected a path, a pandas frame"):
+        gym.make("CMAB-Ratings-v0")
+    with pytest.raises(FileNotFoundError, match=r"none.csv does not exist"):
+        gym.make("CMAB-Ratings-v0", data="none.csv")
+
+
+def test_known_archives_need_no_columns(raw_data):
+    small = ratings_model(raw_data / "ml-latest-small.zip", n_arms=10)
+    assert small.problem.reward_support.size == 10
+    assert small.arm_names[0] == "Forrest Gump (1994)"
+    genres = ratings_model(raw_data / "ml-latest-small.zip", genres="all", train_share=0.3)
+    assert "Children" in genres.arm_names
+    books = ratings_model(raw_data / "goodreads_interactions_sample.csv", n_arms=2, train_share=0.1)
+    assert books.n_arms == 2
