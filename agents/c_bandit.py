@@ -87,7 +87,8 @@ class CBandit(IndexAgent):
         """Take the least empirical pseudo-reward over the significant arms, (B, K)."""
         trial, arm = np.nonzero(significant)
         starts = np.flatnonzero(np.diff(trial, prepend=-1))
-        phi = self._pseudo_sums[trial, arm] / self.pulls[trial, arm][:, None]
+        pulls = np.maximum(self.pulls[trial, arm], 1)  # before any pull all arms are significant
+        phi = self._pseudo_sums[trial, arm] / pulls[:, None]
         bounds: FloatArray = np.minimum.reduceat(phi, starts, axis=0)
         return bounds
 

@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from cmab_gym.agents.api import TrialError
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams, as_streams
@@ -33,7 +34,7 @@ class IndexPolicy(Protocol):
             rng: one random stream per trial.
 
         Returns:
-            float64 (B, K), a new array.
+            float64 (B, K), without NaN.
         """
 
 
@@ -56,6 +57,11 @@ class IndexAgent:
     _sums: FloatArray
 
     def __init__(self, policy: IndexPolicy) -> None:
+        if isinstance(policy, type | str) or not callable(getattr(policy, "index", None)):
+            raise ValueError(
+                f"{type(self).__name__}({policy!r}): expected an index policy, such as UCB(): an "
+                "instance of a class with index()"
+            )
         self.policy = policy
 
     def __repr__(self) -> str:
@@ -76,10 +82,10 @@ class IndexAgent:
         if self.t < self.problem.n_arms:
             index = np.where(self.pulls == 0, 0.0, -np.inf)
         else:
-            index = self.policy.index(self.pulls, self.means, self.t, self.problem, self.rng)
+            index = self._checked_index()
             allowed = self.allowed_arms()
             if allowed is not None:
-                index[~allowed] = -np.inf
+                index = np.where(allowed, index, -np.inf)
         return argmax_with_random_ties(index, self.rng.uniform())
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
@@ -92,6 +98,17 @@ class IndexAgent:
         # bit, whatever the order of the rewards, and their tie is broken at random. A running mean
         # would let rounding break it, differently with each version of NumPy's logarithm.
         self.means[pulled] = self._sums[pulled] / self.pulls[pulled]
+
+    def _checked_index(self) -> FloatArray:
+        pulls, means = self.pulls.view(), self.means.view()
+        pulls.flags.writeable = means.flags.writeable = False  # a policy only looks
+        index = self.policy.index(pulls, means, self.t, self.problem, self.rng)
+        if np.shape(index) != pulls.shape:
+            raise ValueError(
+                f"{self.policy!r}.index() returned the shape {np.shape(index)}: expected "
+                f"{pulls.shape}, one number for each trial and arm"
+            )
+        return index
 
     def allowed_arms(self) -> BoolArray | None:
         """Return the arms that may be played, bool (B, K); None allows all."""
@@ -107,8 +124,18 @@ def argmax_with_random_ties(index: FloatArray, uniform: FloatArray) -> IntArray:
 
     Returns:
         int64 (B,).
+
+    Raises:
+        TrialError: an index is NaN.
     """
-    largest = index == index.max(axis=1, keepdims=True)
+    best = index.max(axis=1, keepdims=True)
+    if np.isnan(best).any():
+        trial = int(np.flatnonzero(np.isnan(best))[0])
+        arm = int(np.flatnonzero(np.isnan(index[trial]))[0])
+        raise TrialError(
+            trial, f"the index of arm {arm} is nan: expected numbers; check the policy"
+        )
+    largest = index == best
     arms: IntArray = largest.argmax(axis=1)
     if np.count_nonzero(largest) > arms.size:
         number = largest.sum(axis=1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cmab_gym import checks
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
@@ -35,6 +36,9 @@ class KLUCB:
     """
 
     c: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.number_between("c", self.c, 0, np.inf, "it is the weight of ln ln t")
 
     def index(
         self,

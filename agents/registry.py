@@ -8,7 +8,10 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import entry_points
@@ -64,8 +67,7 @@ def register_agent(name: str) -> Callable[[Class], Class]:
     Raises:
         ValueError: the name is taken by another class, or cannot be one.
     """
-    if not name or set(name) & set(":() ") or name.startswith(CORRELATED):
-        raise ValueError(f"agent name {name!r}: expected no ':', brackets, blanks or prefix 'c-'")
+    _check_name(name)
 
     def add(cls: Class) -> Class:
         taken = _SPECS.get(name)
@@ -130,11 +132,11 @@ def agent_factory(agent: Any, **parameters: Any) -> AgentFactory:
     """
     if isinstance(agent, str):
         name, in_name = _parse(agent)
-        # Found again by name in each worker process, where a class from a file of the user's has
-        # not been loaded yet; but built once here, so that a wrong name is told at once.
         named = (*_split(name), {**in_name, **parameters})
-        _named_factory(*named)
-        return partial(_make_named, *named)
+        factory = _named_factory(*named)  # here, so that a wrong name is told at once
+        # A class from a file of the user's is found again by name in each worker process, where
+        # that file has not been loaded yet.
+        return partial(_make_named, *named) if ".py:" in name else factory
     if isinstance(agent, type):
         return _from_class(agent, False, parameters)
     if is_policy(agent):
@@ -168,8 +170,32 @@ def is_policy(thing: Any) -> bool:
 
 
 def _all_specs() -> dict[str, AgentSpec]:
-    found = {point.name: AgentSpec(point.name, point.value) for point in _entry_points()}
-    return {**found, **_SPECS}
+    return {**_plugins(), **_SPECS}
+
+
+@cache
+def _plugins() -> dict[str, AgentSpec]:
+    """Find the agents of installed packages; one that cannot be used is told and left out."""
+    found = {}
+    for point in _entry_points():
+        try:
+            _check_name(point.name)
+            if point.name in _SPECS:
+                raise ValueError(f"{point.name!r} is built in")
+            AgentSpec(point.name, point.value).load()
+            found[point.name] = AgentSpec(point.name, point.value)
+        except Exception as error:
+            warnings.warn(
+                f"agent {point.name!r} of an installed package ({point.value}) is left out: "
+                f"{type(error).__name__}: {error}",
+                stacklevel=2,
+            )
+    return found
+
+
+def _check_name(name: str) -> None:
+    if not name or set(name) & set(":() ") or name.startswith(CORRELATED):
+        raise ValueError(f"agent name {name!r}: expected no ':', brackets, blanks or prefix 'c-'")
 
 
 @cache
@@ -178,9 +204,11 @@ def _entry_points() -> tuple[Any, ...]:
 
 
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
-    name, bracket, rest = text.partition("(")
-    if not bracket:
+    # A path may hold brackets too: the parameters come after the class.
+    bracket = text.find("(", text.rfind(".py:") + 1)
+    if bracket < 0:
         return text, {}
+    name, rest = text[:bracket], text[bracket + 1 :]
     try:
         call = ast.parse(f"f({rest}", mode="eval").body
         if not isinstance(call, ast.Call) or call.args:
@@ -258,7 +286,8 @@ def _load_target(target: str) -> Any:
 
 def _load_module(name: str) -> ModuleType:
     try:
-        return importlib.import_module(name)
+        with _importable(Path.cwd()):
+            return importlib.import_module(name)
     except ImportError as error:
         raise ValueError(
             f"cannot import {name!r} ({error}): expected an installed module, or path/to/file.py"
@@ -274,18 +303,29 @@ def _load_file(path: Path) -> ModuleType:
 @cache
 def _execute(path: Path, _: int) -> ModuleType:
     """Run a user's file, once for each time that it was written."""
-    name = f"_cmab_gym_user_{path.stem}"
+    name = f"_cmab_gym_user_{path.stem}_{zlib.crc32(str(path).encode()):08x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ValueError(f"{path} cannot be imported: expected a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        with _importable(path.parent):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise ValueError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
     return module
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Let an import find the files of a folder, as Python does for a script."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
 
 
 def _identity(cls: Any) -> tuple[str, str]:

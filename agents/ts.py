@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cmab_gym import checks
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
@@ -30,6 +31,11 @@ class TS:
 
     B: float | None = None
     beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.B is not None:
+            checks.positive("B", self.B, "it is the size of the interval of rewards")
+        checks.positive("beta", self.beta, "it multiplies the variance")
 
     def index(
         self,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cmab_gym import checks
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
@@ -29,6 +30,10 @@ class UCB:
     """
 
     B: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.B is not None:
+            checks.positive("B", self.B, "it is the size of the interval of rewards")
 
     def index(
         self,

@@ -33,14 +33,38 @@ def number_between(name: str, value: Any, low: float, high: float, remedy: str =
     Raises:
         ValueError: value is not a number, is NaN, or lies outside.
     """
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = _as_float(value)
     if not low <= number <= high:
         limits = f"a number from {low:g} to {high:g}" if high < math.inf else f"{low:g} or more"
         raise ValueError(sentence(f"{name}={value!r}: expected {limits}", remedy))
     return number
+
+
+def positive(name: str, value: Any, remedy: str = "") -> float:
+    """Return value as a finite float above 0.
+
+    Raises:
+        ValueError: value is not a number, or not above 0.
+    """
+    number = _as_float(value)
+    if not 0 < number < math.inf:
+        raise ValueError(sentence(f"{name}={value!r}: expected a number above 0", remedy))
+    return number
+
+
+def interval(name: str, value: Any) -> tuple[float, float]:
+    """Return value as a pair (low, high) of finite floats, low at most high.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        low, high = (float(end) for end in value)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not -math.inf < low <= high < math.inf:
+        raise ValueError(f"{name}={value!r}: expected a pair (low, high) of numbers, low <= high")
+    return low, high
 
 
 def finite(name: str, array: AnyArray) -> None:
@@ -73,6 +97,11 @@ def arms_in_range(actions: Any, shape: tuple[int, ...], n_arms: int) -> IntArray
         wrong = int(np.flatnonzero((arms < 0) | (arms >= n_arms))[0])
         raise ValueError(f"arm {arms.flat[wrong]} at position {wrong}: expected {expected}")
     return arms.astype(np.int64, copy=False)
+
+
+def _as_float(value: Any) -> float:
+    number = isinstance(value, int | float | np.integer | np.floating)
+    return float(value) if number and not isinstance(value, bool) else math.nan
 
 
 def choice(name: str, value: Any, known: Iterable[str]) -> str:

@@ -40,7 +40,7 @@ class BanditProblem:
     _cuts: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        low, high = (float(bound) for bound in self.reward_bounds)
+        low, high = checks.interval("reward_bounds", self.reward_bounds)
         object.__setattr__(self, "pseudo_rewards", read_only(self.pseudo_rewards))
         object.__setattr__(self, "reward_support", read_only(self.reward_support))
         object.__setattr__(self, "reward_bounds", (low, high))
@@ -64,6 +64,11 @@ class BanditProblem:
                 f"info has no {missing[0]!r}: expected the info that `env.reset()` returns; "
                 f"this one has {sorted(info) or 'no keys'}"
             )
+        if np.ndim(info["pseudo_rewards"]) == 4:
+            raise ValueError(
+                "info is of a vector environment: expected that of one; all its environments have "
+                "the same problem, `envs.unwrapped.problem`"
+            )
         low, high = info["reward_bounds"]
         return cls(
             info["pseudo_rewards"], info["reward_support"], (low, high), info.get("reward_edges")
@@ -79,6 +84,11 @@ class BanditProblem:
         """The size of the interval of rewards, the B of the paper."""
         return self.reward_bounds[1] - self.reward_bounds[0]
 
+    @property
+    def tolerance(self) -> float:
+        """Differences of means and pseudo-rewards up to this are rounding errors."""
+        return 1e-9 * self.reward_range + 1e-14 * max(map(abs, self.reward_bounds))
+
     def reward_index(self, rewards: FloatArray) -> IntArray:
         """Find which reward of the support, or which bin, each reward is.
 
@@ -93,9 +103,10 @@ class BanditProblem:
         """
         index = np.searchsorted(self._cuts, rewards, side="right")
         if self.reward_edges is None:
-            wrong = np.abs(self.reward_support[index] - rewards) > 1e-9
+            right = np.abs(self.reward_support[index] - rewards) <= self.tolerance
         else:
-            wrong = (rewards < self.reward_bounds[0]) | (rewards > self.reward_bounds[1])
+            right = (rewards >= self.reward_bounds[0]) & (rewards <= self.reward_bounds[1])
+        wrong = ~right  # so that NaN is wrong
         if np.any(wrong):
             value = np.asarray(rewards)[wrong].flat[0]
             what = f"one of {self.reward_support}" if self.reward_edges is None else "inside"
@@ -107,19 +118,19 @@ class BanditProblem:
         if support.ndim != 1 or support.size == 0:
             raise ValueError(f"reward_support has shape {support.shape}: expected (R,) with R >= 1")
         checks.finite("reward_support", support)
-        if not low <= high or not np.isfinite([low, high]).all():
-            raise ValueError(f"reward_bounds={self.reward_bounds}: expected finite low <= high")
         if np.any(np.diff(support) <= 0):
             raise ValueError(f"reward_support={support}: expected increasing rewards; sort them")
         if support[0] < low or support[-1] > high:
             raise ValueError(f"reward_support={support}: expected inside {self.reward_bounds}")
         edges = self.reward_edges
-        if edges is not None and (
-            edges.shape != (support.size + 1,) or np.any(np.diff(edges) <= 0)
+        if edges is not None and not (
+            edges.shape == (support.size + 1,)
+            and (np.diff(edges) > 0).all()
+            and (edges[0], edges[-1]) == (low, high)
         ):
             raise ValueError(
-                f"reward_edges of shape {edges.shape}: expected {support.size + 1} increasing "
-                f"edges round the {support.size} bins of reward_support"
+                f"reward_edges={edges}: expected {support.size + 1} increasing edges from {low:g} "
+                f"to {high:g}, round the {support.size} bins of reward_support"
             )
 
     def _check_table(self) -> None:
@@ -132,8 +143,9 @@ class BanditProblem:
             )
         checks.finite("pseudo_rewards", table)
         own = table[np.arange(n_arms), np.arange(n_arms)]
-        if (own < support - 1e-9).any():
-            arm = int(np.flatnonzero((own < support - 1e-9).any(axis=1))[0])
+        short = (own < support - self.tolerance).any(axis=1)
+        if short.any():
+            arm = int(np.flatnonzero(short)[0])
             raise ValueError(
                 f"pseudo_rewards[{arm}, {arm}] is {own[arm]}: expected the rewards themselves, "
                 f"{support}; set s_kk(r) = r"

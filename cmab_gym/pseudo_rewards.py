@@ -38,7 +38,7 @@ def conditional_means(
 
 
 def first_violation(
-    table: FloatArray, true: FloatArray, tolerance: float = 1e-9
+    table: FloatArray, true: FloatArray, tolerance: float
 ) -> tuple[int, int, int] | None:
     """Find an entry of a pseudo-reward table that is below the conditional mean it should bound.
 

@@ -8,7 +8,7 @@ run together, on the number of workers, or on which other agents run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
@@ -97,14 +97,13 @@ class TrialStreams:
     def standard_normal(self, size: int) -> FloatArray:
         """Return the next `size` standard normal numbers of each trial, (B, size)."""
         if size not in self._normals:
-            self._normals[size] = RoundStream(
-                self._make(2, size), lambda rng, n: rng.standard_normal((n, size)), self._rows(size)
-            )
+            draw = partial(_standard_normal, size=size)
+            self._normals[size] = RoundStream(self._make(2, size), draw, self._rows(size))
         return self._normals[size].next()
 
     @cached_property
     def _uniforms(self) -> RoundStream:
-        return RoundStream(self._make(1), lambda rng, n: rng.random(n), self._rows(1))
+        return RoundStream(self._make(1), _uniform, self._rows(1))
 
     def _make(self, *key: int) -> tuple[Generator, ...]:
         return tuple(
@@ -116,6 +115,14 @@ class TrialStreams:
         # The block's length does not change the numbers: a generator that is asked for n and then
         # for m numbers gives the same as one asked for n + m.
         return max(1, _BLOCK_NUMBERS // max(1, size * len(self._seeds)))
+
+
+def _uniform(rng: Generator, rounds: int) -> FloatArray:
+    return rng.random(rounds)
+
+
+def _standard_normal(rng: Generator, rounds: int, size: int) -> FloatArray:
+    return rng.standard_normal((rounds, size))
 
 
 def as_streams(rng: TrialStreams | int, trials: int) -> TrialStreams:

@@ -11,8 +11,6 @@ from cmab_gym import checks
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.models.base import BanditModel
 
-_ROUNDING = 1e-9
-
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
@@ -45,11 +43,17 @@ class Analysis:
 
 def analyse(model: BanditModel) -> Analysis:
     """Compute gaps, phi and the competitive arms of a model."""
-    return analyse_means(model.means, model.expected_pseudo_rewards())
+    phi = model.expected_pseudo_rewards()
+    return analyse_means(model.means, phi, model.problem.tolerance)
 
 
-def analyse_means(means: FloatArray, phi: FloatArray) -> Analysis:
-    """Compute gaps and competitive arms from means (K,) and expected pseudo-rewards (K, K).
+def analyse_means(means: FloatArray, phi: FloatArray, tolerance: float = 1e-9) -> Analysis:
+    """Compute gaps and competitive arms.
+
+    Args:
+        means: float64 (K,).
+        phi: float64 (K, K), expected pseudo-rewards.
+        tolerance: pseudo-gaps up to this count as 0, in the reward's unit.
 
     Raises:
         ValueError: the shapes do not fit.
@@ -58,7 +62,7 @@ def analyse_means(means: FloatArray, phi: FloatArray) -> Analysis:
         raise ValueError(f"phi has shape {phi.shape}: expected (K, K) with K = {means.size}")
     best = int(means.argmax())
     pseudo_gaps = means[best] - phi[:, best]
-    competitive = pseudo_gaps <= _ROUNDING
+    competitive = pseudo_gaps <= tolerance
     competitive[best] = True
     return Analysis(means, means[best] - means, phi, best, pseudo_gaps, competitive)
 
@@ -85,6 +89,6 @@ def count_competitive(model: BanditModel, rng: Generator, rounds: int = 5000) ->
     rewards, index = model.pull(model.draw(rng, rounds), arms)
     counts = np.bincount(index[:, 0], minlength=model.problem.reward_support.size)
     empirical = model.problem.pseudo_rewards[:, best] @ counts / rounds
-    competitive = empirical >= rewards.mean() - _ROUNDING
+    competitive = empirical >= rewards.mean() - model.problem.tolerance
     competitive[best] = True
     return int(competitive.sum())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
 from types import MappingProxyType
 
+from cmab_gym import checks
 from cmab_gym.data.arms import Arms, genre_arms, most_rated_arms
 from cmab_gym.data.methods import Method
 from cmab_gym.data.ratings import Ratings
@@ -129,12 +130,17 @@ def survey_of(table: Table, data: str | Path | None = None) -> Survey:
         ValueError: without data, no such table is bundled; or the archive is not what it should be.
         FileNotFoundError: data is not a file.
     """
-    return bundled_survey(table) if data is None else _built(table, str(data))
+    checks.number_between("train_share", table.train_share, 0, 1, "it is a share of the ratings")
+    if data is None:
+        return bundled_survey(table)
+    path = Path(data).resolve()
+    return _built(table, path, path.stat().st_mtime_ns if path.exists() else 0)
 
 
-@cache
-def _built(table: Table, data: str) -> Survey:
-    return table.survey(read_ratings(data))
+@lru_cache(maxsize=16)
+def _built(table: Table, path: Path, _: int) -> Survey:
+    """Build a table, once for each time that the archive was written."""
+    return table.survey(read_ratings(path))
 
 
 def build_tables(raw: str | Path, out: str | Path) -> Iterator[Path]:

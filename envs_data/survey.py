@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -22,6 +21,7 @@ from cmab_gym.data.methods import Method, validate
 from cmab_gym.data.pooled import Pooled
 from cmab_gym.data.ratings import Ratings
 from cmab_gym.data.split import Split
+from cmab_gym.files import write_whole
 from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import mask_and_pad
@@ -51,6 +51,17 @@ class Survey:
     reward_unit: str = "stars"
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name in ("pseudo_rewards", "test_counts", "reward_support"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+        n_arms, size = len(self.arm_names), self.reward_support.size
+        shapes = (self.pseudo_rewards.shape, self.test_counts.shape)
+        if shapes != ((n_arms, n_arms, size), (n_arms, size)):
+            raise ValueError(
+                f"pseudo_rewards and test_counts have shapes {shapes}: expected (K, K, R) and "
+                f"(K, R) for {n_arms} arms and {size} rewards"
+            )
+
     def model(self, mask: float = 0.0, pad: float = 0.0, mask_seed: int = 0) -> HistogramModel:
         """Make the bandit whose player knows this table, masked and padded.
 
@@ -78,8 +89,6 @@ class Survey:
             "reward_unit": self.reward_unit,
             "provenance": dict(self.provenance),
         }
-        path = Path(path)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
         arrays = {
             "pseudo_rewards": self.pseudo_rewards,
             "test_counts": self.test_counts,
@@ -87,11 +96,7 @@ class Survey:
             "arm_names": np.array(self.arm_names, dtype=np.str_),
             "meta": np.array(json.dumps(meta, sort_keys=True)),
         }
-        try:
-            _write_npz(partial, arrays)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_whole(Path(path), lambda part: _write_npz(part, arrays))
 
     @classmethod
     def load(cls, path: str | Path) -> Survey:
@@ -107,22 +112,21 @@ class Survey:
             with np.load(path, allow_pickle=False) as arrays:
                 content = {name: arrays[name] for name in arrays.files}
             meta = json.loads(str(content.pop("meta")))
-        except (OSError, ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{path} is not a survey: {error}; rebuild it") from error
-        if meta.get("format") != FORMAT:
+            if meta["format"] == FORMAT:
+                return cls(
+                    content["pseudo_rewards"],
+                    content["test_counts"],
+                    content["reward_support"],
+                    checks.interval("reward_bounds", meta["reward_bounds"]),
+                    tuple(str(name) for name in content["arm_names"]),
+                    meta["reward_unit"],
+                    meta["provenance"],
+                )
+        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise ValueError(
-                f"{path} has format {meta.get('format')}: expected {FORMAT}; rebuild it"
-            )
-        low, high = meta["reward_bounds"]
-        return cls(
-            content["pseudo_rewards"],
-            content["test_counts"],
-            content["reward_support"],
-            (low, high),
-            tuple(str(name) for name in content["arm_names"]),
-            meta["reward_unit"],
-            meta["provenance"],
-        )
+                f"{path} is not a survey ({type(error).__name__}: {error}); rebuild it"
+            ) from error
+        raise ValueError(f"{path} has format {meta['format']}: expected {FORMAT}; rebuild it")
 
 
 def take_survey(

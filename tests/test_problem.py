@@ -36,8 +36,11 @@ def test_range_is_the_size_of_the_interval():
         ({"reward_support": [1, 0]}, r"expected increasing rewards; sort them"),
         ({"reward_support": []}, r"R >= 1"),
         ({"reward_bounds": (0, 0.5)}, r"expected inside \(0.0, 0.5\)"),
-        ({"reward_bounds": (1, 0)}, r"expected finite low <= high"),
+        ({"reward_bounds": (1, 0)}, r"reward_bounds=\(1, 0\): expected a pair"),
+        ({"reward_bounds": 3}, r"reward_bounds=3: expected a pair"),
         ({"reward_edges": [0, 1]}, r"expected 3 increasing edges"),
+        ({"reward_edges": [0, np.nan, 1]}, r"expected 3 increasing edges"),
+        ({"reward_edges": [5, 6, 7]}, r"expected 3 increasing edges from 0 to 1"),
     ],
 )
 def test_wrong_input_is_named_with_its_remedy(changes, message):
@@ -50,8 +53,9 @@ def test_reward_index_of_a_finite_support():
     np.testing.assert_array_equal(
         made.reward_index(np.array([[4.0, 1.0], [2.5, 1.0]])), [[2, 0], [1, 0]]
     )
-    with pytest.raises(ValueError, match=r"reward 3.0: expected one of"):
-        made.reward_index(np.array([3.0]))
+    for wrong in (3.0, np.nan):
+        with pytest.raises(ValueError, match=rf"reward {wrong}: expected one of"):
+            made.reward_index(np.array([wrong]))
 
 
 def test_reward_index_of_bins_takes_the_lower_edge_in_and_the_last_upper_edge_too():
@@ -59,8 +63,9 @@ def test_reward_index_of_bins_takes_the_lower_edge_in_and_the_last_upper_edge_to
     made = BanditProblem(np.ones((1, 1, 2)), [0.25, 0.75], (0, 1), edges)
     rewards = np.array([0.0, 0.49, 0.5, 1.0])
     np.testing.assert_array_equal(made.reward_index(rewards), [0, 0, 1, 1])
-    with pytest.raises(ValueError, match=r"reward 1.1: expected inside"):
-        made.reward_index(np.array([1.1]))
+    for wrong in (1.1, np.nan):
+        with pytest.raises(ValueError, match=rf"reward {wrong}: expected inside"):
+            made.reward_index(np.array([wrong]))
 
 
 @pytest.mark.parametrize("env_id", ["CMAB-Tabular-v0", "CMAB-Latent-v0", "CMAB-MovieLens-v0"])
@@ -79,6 +84,12 @@ def test_from_info_of_a_step_says_where_to_look():
     env.reset(seed=0)
     info = env.step(0)[4]
     with pytest.raises(ValueError, match=r"no 'pseudo_rewards'.*env.reset"):
+        BanditProblem.from_info(info)
+
+
+def test_from_info_of_a_vector_environment_says_where_to_look():
+    _, info = gym.make_vec("CMAB-Tabular-v0", num_envs=2).reset(seed=0)
+    with pytest.raises(ValueError, match=r"of a vector environment.*envs.unwrapped.problem"):
         BanditProblem.from_info(info)
 
 

@@ -34,7 +34,7 @@ def latent_model(
     from scipy.stats import beta  # takes half a second: only where a distribution is made
 
     source = beta(*chosen.beta, scale=chosen.scale)
-    bounds = reward_bounds or chosen.reward_bounds
+    bounds = chosen.reward_bounds if reward_bounds is None else reward_bounds
     return LatentModel(source, chosen.lower, chosen.upper, latent_range, bounds, bins, delta)
 
 
@@ -74,7 +74,7 @@ class LatentEnv(BanditEnv):
         latent_range: (low, high) of X; needed for a sampler or an unbounded distribution.
         reward_bounds: (low, high) of the rewards; default the extremes of the functions.
         bins: R, the number of bins. More bins make the table tighter, never wrong.
-        delta: chance that a reward ignores its bounds (soft bounds), from 0 to 1.
+        delta: chance that a reward belongs to another X (soft bounds), from 0 to 1.
         horizon, step_info: see `BanditEnv`.
 
     Registered ids:

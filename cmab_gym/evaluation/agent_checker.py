@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from cmab_gym.agents.api import AgentError
-from cmab_gym.evaluation.evaluate import evaluate
-from cmab_gym.evaluation.results import EvaluationError
+from cmab_gym.agents.api import Agent, AgentError
+from cmab_gym.agents.registry import agent_factory
+from cmab_gym.arrays import FloatArray
+from cmab_gym.evaluation.play import Batch, find_environment, play
 
 _PROBLEMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("CMAB-Tabular-v0", {"preset": "table1-a"}),
@@ -31,33 +33,34 @@ def check_agent(agent: Any, rounds: int = 50) -> None:
         AgentError: what is wrong, and what to do about it.
     """
     for env_id, settings in _PROBLEMS:
-        first, again, alone = (
-            _regret(agent, env_id, settings, rounds, batch_size) for batch_size in (3, 3, 1)
-        )
+        again = agent_factory(agent)()  # one object for all: reset() must forget
+        first, second = (_regret(again, env_id, settings, rounds, range(3)) for _ in range(2))
         where = f"on {env_id} with {settings}"
-        if not np.array_equal(first, again):
+        if not np.array_equal(first, second):
             raise AgentError(
-                f"{agent!r} plays differently {where} when the same seed is used again: take all "
+                f"{again!r} plays differently {where} when the same seed is used again: take all "
                 "randomness from the rng that reset() is given, and let reset() forget everything"
             )
-        if not np.array_equal(first, alone):
+        alone = [_regret(again, env_id, settings, rounds, range(i, i + 1)) for i in range(3)]
+        if not np.array_equal(first, np.concatenate(alone)):
             raise AgentError(
-                f"{agent!r} plays differently {where} when trials are played one by one: let each "
+                f"{again!r} plays differently {where} when trials are played one by one: let each "
                 "trial use its own row of the state and its own stream of rng only"
             )
 
 
-def _regret(agent: Any, env_id: str, settings: dict[str, Any], rounds: int, batch_size: int) -> Any:
-    try:
-        results = evaluate(
-            env_id,
-            {"agent": agent},
-            rounds,
-            trials=3,
-            env_kwargs=settings,
-            checkpoints=rounds,
-            batch_size=batch_size,
-        )
-    except EvaluationError as error:
-        raise AgentError(str(error)) from error
-    return results.regret("agent")
+def _regret(
+    agent: Agent, env_id: str, settings: dict[str, Any], rounds: int, trials: range
+) -> FloatArray:
+    spec, label = find_environment(env_id, settings), repr(agent)
+    batch = Batch(
+        label, partial(_itself, agent), trials, spec, settings, tuple(range(1, rounds + 1)), 0
+    )
+    curves = play(batch)
+    if curves.failure:
+        raise AgentError(curves.failure)
+    return curves.regret
+
+
+def _itself(agent: Agent) -> Agent:
+    return agent

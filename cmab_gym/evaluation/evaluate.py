@@ -7,16 +7,24 @@ import platform
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
 
+import cmab_gym
 from cmab_gym import checks
-from cmab_gym.agents.registry import AgentFactory, agent_factory
-from cmab_gym.evaluation.play import Batch, Curves, Progress, make_environment, play
+from cmab_gym.agents.registry import agent_factory
+from cmab_gym.evaluation.play import (
+    Batch,
+    Curves,
+    Progress,
+    find_environment,
+    make_environment,
+    play,
+)
 from cmab_gym.evaluation.results import AgentRun, EvaluationError, Results
+from cmab_gym.evaluation.workers import play_in_workers
 from cmab_gym.models.base import BanditModel
 
 _CHECKPOINTS = 100
@@ -70,62 +78,75 @@ def evaluate(
     seed = checks.whole_number("seed", seed, 0)
     checks.choice("on_error", on_error, ("raise", "keep"))
     settings = dict(env_kwargs or {})
-    factories = labelled(agents)
+    given = _labels(agents)
+    factories = {label: agent_factory(agent) for label, agent in given.items()}
     at = checkpoint_rounds(checkpoints, rounds)
-    # Made once here, so that a wrong setting is told before anything is played.
-    model = make_environment(env_id, 1, rounds, settings).unwrapped.model
     workers = _workers(n_jobs)
     size = _batch_size(batch_size, trials, workers)
+    spec = find_environment(env_id, settings)
+    # Made here, so that a wrong setting is told before anything is played.
+    env = make_environment(spec, size, rounds, settings)
     batches = [
-        Batch(label, make, range(first, min(first + size, trials)), env_id, settings, at, seed)
+        Batch(label, make, range(first, min(first + size, trials)), spec, settings, at, seed)
         for label, make in factories.items()
         for first in range(0, trials, size)
     ]
-    started = time.time()
-    curves: list[Curves] = []
-    # After Ctrl-C the agents whose trials are all there are kept, and the others count as failed.
-    with suppress(KeyboardInterrupt):
-        curves.extend(_play_all(batches, workers, progress))
-    runs = tuple(_joined(label, curves, trials) for label in factories)
     manifest = {
         "env_id": env_id,
         "env_kwargs": settings,
-        **_describe(model),
-        "agents": {label: _written(given) for label, given in _pairs(agents)},
+        **_describe(env.unwrapped.model),
+        "agents": {label: _written(agent) for label, agent in given.items()},
         "rounds": rounds,
         "trials": trials,
         "seed": seed,
         "n_jobs": workers,
         "batch_size": size,
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
-        "seconds": round(time.time() - started, 3),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "versions": _versions(),
     }
+    start = time.perf_counter()
+    curves: list[Curves] = []
+    try:
+        if workers == 1:
+            curves.extend(_play_serially(batches, env, progress))
+        else:
+            curves.extend(play_in_workers(batches, workers, progress))
+    except KeyboardInterrupt:
+        # The agents whose trials are all there are kept, and the others count as failed.
+        manifest["interrupted"] = True
+    manifest["seconds"] = round(time.perf_counter() - start, 3)
+    runs = tuple(_joined(label, curves, trials) for label in factories)
     results = Results(at, runs, manifest)
     if on_error == "raise" and results.failures:
         raise EvaluationError(results)
     return results
 
 
-def labelled(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, AgentFactory]:
-    """Give every agent its label and its factory.
+def _labels(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
+    """Give every agent its label.
 
     Raises:
-        ValueError: there is no agent, two have one label, or one is no agent.
+        ValueError: there is no agent, or two have one label.
     """
-    if isinstance(agents, str):
+    if isinstance(agents, Mapping):
+        pairs = list(agents.items())
+    elif isinstance(agents, Iterable) and not isinstance(agents, str):
+        pairs = [(_written(agent), agent) for agent in agents]
+    else:
         raise ValueError(f"agents={agents!r}: expected a list, such as [{agents!r}]")
-    pairs = list(_pairs(agents))
     labels = [label for label, _ in pairs]
+    wrong = [label for label in labels if not isinstance(label, str) or not label]
+    if wrong:
+        raise ValueError(f"label {wrong[0]!r} of an agent: expected a name, a string")
     if not labels:
         raise ValueError("no agents given: expected at least one, such as 'c-ucb'")
     twice = {label for label in labels if labels.count(label) > 1}
     if twice:
         raise ValueError(
-            f"two agents are called {sorted(twice)[0]!r}: expected different labels; pass a "
-            "mapping {label: agent}"
+            f"two agents are called {sorted(twice)[0]!r}: expected each once; to play one with "
+            "different settings, pass a mapping {label: agent}"
         )
-    return {label: agent_factory(given) for label, given in pairs}
+    return dict(pairs)
 
 
 def checkpoint_rounds(checkpoints: int | Sequence[int], rounds: int) -> tuple[int, ...]:
@@ -138,27 +159,23 @@ def checkpoint_rounds(checkpoints: int | Sequence[int], rounds: int) -> tuple[in
     Raises:
         ValueError: a checkpoint is out of range.
     """
-    if isinstance(checkpoints, int):
+    if not isinstance(checkpoints, Iterable):
         number = min(checks.whole_number("checkpoints", checkpoints, 1), rounds)
         return tuple(rounds * (i + 1) // number for i in range(number))
-    wrong = [t for t in checkpoints if not 1 <= t <= rounds]
-    if wrong:
-        raise ValueError(f"checkpoint {wrong[0]}: expected rounds from 1 to {rounds}")
-    return tuple(sorted({*(int(t) for t in checkpoints), rounds}))
-
-
-def _pairs(agents: Sequence[Any] | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    if isinstance(agents, Mapping):
-        yield from agents.items()
-        return
-    for agent in agents:
-        yield _written(agent), agent
+    chosen = {checks.whole_number("checkpoint", t, 1) for t in checkpoints}
+    if chosen and max(chosen) > rounds:
+        raise ValueError(f"checkpoint {max(chosen)}: expected rounds from 1 to {rounds}")
+    return tuple(sorted({*chosen, rounds}))
 
 
 def _written(agent: Any) -> str:
+    """Write an agent as the user would; one that has no repr of its own by its class."""
     if isinstance(agent, str):
         return agent
-    return agent.__name__ if isinstance(agent, type) else repr(agent)
+    if isinstance(agent, type):
+        return agent.__name__
+    described = repr(agent)
+    return type(agent).__name__ if described.startswith("<") else described
 
 
 def _describe(model: BanditModel) -> dict[str, Any]:
@@ -169,24 +186,17 @@ def _describe(model: BanditModel) -> dict[str, Any]:
     }
 
 
-def _play_all(
-    batches: Sequence[Batch], workers: int, progress: Progress | None
-) -> Iterable[Curves]:
-    if workers == 1:
-        failed = ""
-        for batch in batches:
-            if batch.label != failed:
-                curves = play(batch, progress)
-                failed = batch.label if curves.failure else failed
-                yield curves
-        return
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
-    for curves in parallel(delayed(play)(batch) for batch in batches):
-        if progress is not None:
-            progress(len(curves.trials) * batches[0].checkpoints[-1])
-        yield curves
+def _play_serially(
+    batches: Sequence[Batch], env: Any, progress: Progress | None
+) -> Iterator[Curves]:
+    """Play batch after batch; one that fits plays in the environment that is there."""
+    failed = ""
+    for batch in batches:
+        if batch.label != failed:
+            fits = env.num_envs == len(batch.trials)
+            curves = play(batch, progress, env if fits else None)
+            failed = batch.label if curves.failure else failed
+            yield curves
 
 
 def _joined(label: str, curves: Sequence[Curves], trials: int) -> AgentRun:
@@ -196,7 +206,7 @@ def _joined(label: str, curves: Sequence[Curves], trials: int) -> AgentRun:
     failures = [c.failure for c in own if c.failure]
     done = sum(len(c.trials) for c in own)
     if not failures and done < trials:
-        failures = [f"agent {label!r}: interrupted when {done} of {trials} trials had finished"]
+        failures = [f"agent {label!r}: interrupted, {done} of {trials} trials had finished"]
     if failures:
         nothing = np.empty((0, 0))
         return AgentRun(label, nothing, nothing.astype(np.int64), seconds, failures[0])
@@ -218,9 +228,9 @@ def _batch_size(given: int | None, trials: int, workers: int) -> int:
 
 
 def _versions() -> dict[str, str]:
-    packages = ("cmab-gym", "gymnasium", "numpy", "scipy")
     return {
-        **{name: version(name) for name in packages},
+        "cmab-gym": cmab_gym.__version__,
+        **{name: version(name) for name in ("gymnasium", "numpy", "scipy")},
         "python": sys.version.split()[0],
         "platform": platform.platform(),
     }

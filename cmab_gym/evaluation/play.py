@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
 from cmab_gym import checks
 from cmab_gym.agents.api import Agent, AgentError, TrialError
@@ -20,6 +23,7 @@ from cmab_gym.streams import TrialStreams, environment_seed
 
 Progress = Callable[[int], None]
 
+_OWN_SETTINGS = {"horizon", "num_envs", "vectorization_mode", "vector_kwargs", "wrappers"}
 _REPORT_EVERY = 0.1  # seconds between reports of progress
 
 
@@ -31,7 +35,8 @@ class Batch:
         label: the agent's name in the results.
         make: makes the agent.
         trials: numbers of the trials.
-        env_id, env_kwargs: the environment.
+        spec: the environment's, so that a worker process needs no registration of the user's.
+        settings: its keywords.
         checkpoints: the rounds at which regret is recorded, increasing; the last is the horizon.
         seed: the evaluation's seed.
     """
@@ -39,8 +44,8 @@ class Batch:
     label: str
     make: AgentFactory
     trials: range
-    env_id: str
-    env_kwargs: Mapping[str, Any]
+    spec: EnvSpec
+    settings: Mapping[str, Any]
     checkpoints: tuple[int, ...]
     seed: int
 
@@ -53,7 +58,7 @@ class Curves:
         label, trials: of the batch.
         regret: float64 (trials, checkpoints), the sum of gaps so far.
         best_arm_pulls: int64 (trials, checkpoints), pulls of a best arm so far.
-        seconds: how long the rounds took.
+        seconds: how long the rounds took, without making the environment.
         failure: why the agent ended early, or "" if it did not.
     """
 
@@ -65,42 +70,53 @@ class Curves:
     failure: str = field(default="")
 
 
-def make_environment(env_id: str, trials: int, rounds: int, settings: Mapping[str, Any]) -> Any:
-    """Make the native vector environment of an evaluation.
+def find_environment(env_id: str, settings: Mapping[str, Any]) -> EnvSpec:
+    """Look an environment up, and check what of its settings the evaluation decides itself.
 
     Raises:
         ValueError: the id is unknown, not a bandit of this package, or a setting is refused.
     """
-    if "horizon" in settings:
-        raise ValueError(f"horizon={settings['horizon']!r} among env_kwargs: give rounds instead")
     if not isinstance(env_id, str) or env_id not in gym.registry:
         known = [name for name in gym.registry if name.startswith("CMAB-")]
         raise ValueError(checks.unknown("environment", env_id, known))
-    step_info = {"step_info": "none", **settings}
-    if not _is_bandit(gym.spec(env_id).vector_entry_point):
-        raise ValueError(f"{env_id} is no bandit: expected a vector_entry_point of BanditVectorEnv")
-    return gym.make_vec(env_id, num_envs=trials, horizon=rounds, **step_info)
-
-
-def _is_bandit(entry_point: Any) -> bool:
+    spec = gym.spec(env_id)
+    entry_point: Any = spec.vector_entry_point
     if isinstance(entry_point, str):
         entry_point = gym.envs.registration.load_env_creator(entry_point)
-    return isinstance(entry_point, type) and issubclass(entry_point, BanditVectorEnv)
+    if not (isinstance(entry_point, type) and issubclass(entry_point, BanditVectorEnv)):
+        raise ValueError(
+            f"{env_id} is no bandit of this package: expected one such as CMAB-Tabular-v0"
+        )
+    for name in _OWN_SETTINGS & set(settings):
+        raise ValueError(
+            f"{name}={settings[name]!r} among the environment's settings: expected none, since the "
+            "evaluation decides it by rounds and trials; leave it out"
+        )
+    return spec
 
 
-def play(batch: Batch, progress: Progress | None = None) -> Curves:
+def make_environment(spec: EnvSpec, trials: int, rounds: int, settings: Mapping[str, Any]) -> Any:
+    """Make the native vector environment of an evaluation."""
+    return gym.make_vec(spec, num_envs=trials, horizon=rounds, **{"step_info": "none", **settings})
+
+
+def play(batch: Batch, progress: Progress | None = None, env: Any = None) -> Curves:
     """Play a batch to its end, or until the agent fails.
 
     Args:
         batch: what to play.
         progress: called now and then with the number of rounds played since the last call.
+        env: an environment that `make_environment` made for such a batch; None makes one.
 
     Returns:
         The curves; with a failure, they are empty.
     """
+    if env is None:
+        env = make_environment(batch.spec, len(batch.trials), batch.checkpoints[-1], batch.settings)
+    env.reset(seed=[environment_seed(batch.seed, trial) for trial in batch.trials])
     start = time.perf_counter()
     try:
-        regret, best_arm_pulls = _play(batch, progress or (lambda rounds: None))
+        regret, best_arm_pulls = _play(batch, env, progress or (lambda rounds: None))
     except AgentError as error:
         nothing = np.empty((0, 0))
         seconds = time.perf_counter() - start
@@ -108,15 +124,13 @@ def play(batch: Batch, progress: Progress | None = None) -> Curves:
     return Curves(batch.label, batch.trials, regret, best_arm_pulls, time.perf_counter() - start)
 
 
-def _play(batch: Batch, progress: Progress) -> tuple[FloatArray, IntArray]:
+def _play(batch: Batch, env: Any, progress: Progress) -> tuple[FloatArray, IntArray]:
     n_trials, rounds = len(batch.trials), batch.checkpoints[-1]
-    env = make_environment(batch.env_id, n_trials, rounds, batch.env_kwargs)
     model = env.unwrapped.model
     best = model.best_arms.astype(np.int64)
     best_pulls = np.zeros(n_trials, dtype=np.int64)
     recorded_regret = np.empty((n_trials, len(batch.checkpoints)))
     recorded_best = np.empty((n_trials, len(batch.checkpoints)), dtype=np.int64)
-    env.reset(seed=[environment_seed(batch.seed, trial) for trial in batch.trials])
     streams = TrialStreams.for_trials(batch.seed, batch.trials)
     with _blaming(batch, 0):
         agent: Agent = batch.make()
@@ -126,16 +140,15 @@ def _play(batch: Batch, progress: Progress) -> tuple[FloatArray, IntArray]:
         with _blaming(batch, t):
             arms = _checked(agent.act(), n_trials, model.n_arms)
         _, rewards, _, _, info = env.step(arms)
+        best_pulls += best[arms]
         with _blaming(batch, t):
             agent.update(arms, rewards)
-        best_pulls += best[arms]
         if t == batch.checkpoints[place]:
             recorded_regret[:, place], recorded_best[:, place] = info["regret"], best_pulls
             place += 1
             if time.perf_counter() > due or t == rounds:
                 progress((t - reported) * n_trials)
                 reported, due = t, time.perf_counter() + _REPORT_EVERY
-    env.close()
     return recorded_regret, recorded_best
 
 
@@ -145,18 +158,34 @@ def _blaming(batch: Batch, t: int) -> Iterator[None]:
     try:
         yield
     except TrialError as error:
-        trial = batch.trials[error.trial]
-        raise AgentError(f"agent {batch.label!r}, trial {trial}, round {t}: {error}") from error
-    except Exception as error:
+        trial = f"trial {batch.trials[error.trial]}"
+        raise _agent_error(batch, trial, t, str(error), error.__cause__) from error
+    except (Exception, SystemExit) as error:
         first, last = batch.trials[0], batch.trials[-1]
         where = f"trial {first}" if first == last else f"trials {first} to {last} in lockstep"
-        raise AgentError(
-            f"agent {batch.label!r}, {where}, round {t}: {type(error).__name__}: {error}"
-        ) from error
+        raise _agent_error(batch, where, t, f"{type(error).__name__}: {error}", error) from error
+
+
+def _agent_error(
+    batch: Batch, where: str, t: int, what: str, cause: BaseException | None
+) -> AgentError:
+    line = _line_of_the_user(cause)
+    return AgentError(f"agent {batch.label!r}, {where}, round {t}: {what}{line}")
+
+
+def _line_of_the_user(error: BaseException | None) -> str:
+    """Say in which line of the user's code an error was raised; "" if it was raised here."""
+    own = str(Path(__file__).resolve().parent.parent)
+    frames = traceback.extract_tb(error.__traceback__) if error else []
+    for frame in reversed(frames):
+        path = Path(frame.filename)
+        if "site-packages" not in path.parts and not str(path.resolve()).startswith(own):
+            return f" ({path.name} line {frame.lineno})"
+    return ""
 
 
 def _checked(arms: Any, trials: int, n_arms: int) -> IntArray:
-    """Return what act() gave if it is an arm for each trial; else name the first trial without."""
+    """Copy what act() gave if it is an arm for each trial; else name the first trial without."""
     array = np.asarray(arms)
     if array.shape != (trials,):
         raise ValueError(f"act() returned the shape {array.shape}: expected ({trials},)")
@@ -169,4 +198,4 @@ def _checked(arms: Any, trials: int, n_arms: int) -> IntArray:
         raise TrialError(
             trial, f"act() returned arm {array[trial]}: expected 0 to {n_arms - 1} ({n_arms} arms)"
         )
-    return array
+    return array.astype(np.int64)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab_gym.arrays import FloatArray
-from cmab_gym.evaluation.results import Results, standard_deviation, write_whole
+from cmab_gym.evaluation.results import Results, standard_deviation
+from cmab_gym.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

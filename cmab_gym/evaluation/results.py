@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,13 +202,3 @@ def half_width(number: int, sd: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(number - 1, 0.975)) * sd / float(np.sqrt(number))
-
-
-def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file under a temporary name, then give it its own."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        write(part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

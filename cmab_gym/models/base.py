@@ -78,7 +78,7 @@ class BanditModel(ABC):
     @property
     def best_arms(self) -> BoolArray:
         """Which arms have the largest mean, bool (K,)."""
-        best: BoolArray = self.means == self.means.max()
+        best: BoolArray = self.gaps <= self.problem.tolerance
         return best
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -37,8 +37,9 @@ class LatentModel(BanditModel):
         latent_range: (low, high) of X; None takes the support of the scipy distribution.
         reward_bounds: (low, high) of the rewards; None takes the extremes of the bound functions.
         bins: into how many bins of equal size the player's table divides the rewards.
-        delta: chance, from 0 to 1, that a reward ignores its bounds and is uniform over
-            `reward_bounds` (soft bounds).
+        delta: chance, from 0 to 1, that a reward has nothing to do with X (soft bounds): it then
+            belongs to another, independent X. So the bounds hold with chance 1 - delta whatever
+            the reward, as the paper's formula needs, and the means do not depend on delta.
         arm_names: K names; empty numbers them.
 
     Raises:
@@ -71,7 +72,9 @@ class LatentModel(BanditModel):
         bins = checks.whole_number("bins", self.bins, 1)
         delta = checks.number_between("delta", self.delta, 0, 1, "it is a probability")
         cells = _Cells.over(_range_of(self.latent, self.latent_range), self.lower, self.upper)
-        bounds = self.reward_bounds or (float(cells.low.min()), float(cells.high.max()))
+        bounds = cells.extremes
+        if self.reward_bounds is not None:
+            bounds = checks.interval("reward_bounds", self.reward_bounds)
         cells = cells.within(bounds)
         edges = np.linspace(*bounds, bins + 1)
         table = _soften(cells.pseudo_rewards(edges[:-1], edges[1:]), bounds[1], delta)
@@ -88,13 +91,13 @@ class LatentModel(BanditModel):
         """Draw X and then each arm's reward given X, float64 (rounds, K)."""
         x = self._draw_latent(rng, rounds)
         lower, upper = self._at(x)
-        rewards = lower + rng.random(lower.shape) * (upper - lower)
-        low, high = self.problem.reward_bounds
         if self.delta > 0:
-            ignores = rng.random(lower.shape) < self.delta
-            rewards = np.where(ignores, rng.uniform(low, high, lower.shape), rewards)
-        # Functions evaluated between grid points may leave the bounds by a rounding error.
-        drawn: AnyArray = np.clip(rewards, low, high).T
+            apart = rng.random(lower.shape) < self.delta
+            others = self._at(self._draw_latent(rng, rounds))
+            lower, upper = np.where(apart, others, (lower, upper))
+        rewards = lower + rng.random(lower.shape) * (upper - lower)
+        # A peak between two of the grid's points may pass the bounds by about 1e-6 of their size.
+        drawn: AnyArray = np.clip(rewards, *self.problem.reward_bounds).T
         return drawn
 
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
@@ -107,32 +110,23 @@ class LatentModel(BanditModel):
 
         The table's own phi is a little larger: it takes the largest pseudo-reward in each bin.
         """
-        low, high = self.problem.reward_bounds
-        hard = self._mean_pseudo_rewards(self._grid)
-        if self.delta > 0:
-            anywhere = np.linspace(low, high, 4 * _X_QUANTILES)[None, :].repeat(self.n_arms, 0)
-            loose = self._mean_pseudo_rewards(anywhere)
-            hard = _soften((1 - self.delta) * hard + self.delta * loose, high, self.delta)
-        np.fill_diagonal(hard, self.means)
-        return hard
+        phi = np.empty((self.n_arms, self.n_arms))
+        for k, points in enumerate(np.sort(self._grid, axis=1)):
+            phi[:, k] = self._cells.given_arm(k, points, points).mean(axis=1)
+        phi = _soften(phi, self.problem.reward_bounds[1], self.delta)
+        np.fill_diagonal(phi, self.means)
+        return phi
 
     def _mean_rewards(self) -> FloatArray:
         lower, upper = self._at(self._quantiles)
-        low, high = self.problem.reward_bounds
-        within: FloatArray = (lower + upper).mean(axis=1) / 2
-        return (1 - self.delta) * within + self.delta * (low + high) / 2
+        means: FloatArray = (lower + upper).mean(axis=1) / 2
+        return means
 
     def _bin_chances(self) -> FloatArray:
         index = self.problem.reward_index(np.clip(self._grid, *self.problem.reward_bounds))
         counts = np.stack([np.bincount(row, minlength=self.bins) for row in index])
         chances: FloatArray = counts / index.shape[1]
-        return (1 - self.delta) * chances + self.delta / self.bins
-
-    def _mean_pseudo_rewards(self, rewards: FloatArray) -> FloatArray:
-        phi = np.empty((self.n_arms, self.n_arms))
-        for k, points in enumerate(np.sort(rewards, axis=1)):
-            phi[:, k] = self._cells.given_arm(k, points, points).mean(axis=1)
-        return phi
+        return chances
 
     @cached_property
     def _quantiles(self) -> FloatArray:
@@ -180,6 +174,7 @@ class _Cells:
     """
 
     x_range: tuple[float, float]
+    extremes: tuple[float, float]  # the smallest and largest reward at the grid's points
     low: FloatArray
     high: FloatArray
 
@@ -195,23 +190,25 @@ class _Cells:
                 f"at X = {x[i]:g} the lower bound {low[arm, i]:g} of arm {arm} is above its upper "
                 f"bound {high[arm, i]:g}: expected lower <= upper; swap the functions"
             )
-        return cls(x_range, -_cell_maxima(-low), _cell_maxima(high))
+        extremes = (float(low.min()), float(high.max()))
+        return cls(x_range, extremes, -_cell_maxima(-low), _cell_maxima(high))
 
     def within(self, bounds: tuple[float, float]) -> _Cells:
         """Return the same cells with every bound inside the rewards' interval."""
-        (low, high), lowest, highest = bounds, self.low.min(), self.high.max()
+        (low, high), (lowest, highest) = bounds, self.extremes
         if not low < high:
             raise ValueError(
                 f"reward_bounds={bounds}: expected low < high; all rewards of a constant bandit "
                 "are equal, and no bins divide them"
             )
-        slack = 1e-6 * (high - low)
+        slack = 1e-9 * (high - low)
         if lowest < low - slack or highest > high + slack:
             raise ValueError(
                 f"reward_bounds={bounds}: expected to hold all rewards, from {lowest:g} to "
                 f"{highest:g}; widen them"
             )
-        return _Cells(self.x_range, np.clip(self.low, *bounds), np.clip(self.high, *bounds))
+        inside = np.clip([self.low, self.high], *bounds)
+        return replace(self, low=inside[0], high=inside[1])
 
     def given_arm(self, k: int, starts: FloatArray, stops: FloatArray) -> FloatArray:
         """Bound every arm's reward when arm k's reward lies in [starts[j], stops[j]].
@@ -265,17 +262,30 @@ def _values(functions: Sequence[Bound], x: FloatArray) -> FloatArray:
 
 
 def _range_of(latent: Any, latent_range: tuple[float, float] | None) -> tuple[float, float]:
-    if latent_range is None and hasattr(latent, "support"):
-        latent_range = latent.support()
-    if latent_range is None:
-        raise ValueError("latent is a sampler: expected latent_range=(low, high) of its values")
-    low, high = (float(end) for end in latent_range)
+    if not callable(latent) and not hasattr(latent, "rvs"):
+        raise ValueError(
+            f"latent={latent!r}: expected a frozen scipy.stats distribution, such as beta(2, 5), "
+            "or a function of (generator, size)"
+        )
+    if not hasattr(latent, "support"):
+        if latent_range is None:
+            raise ValueError("latent is a sampler: expected latent_range=(low, high) of its values")
+        return checks.interval("latent_range", latent_range)
+    low, high = (float(end) for end in latent.support())
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(
             f"the latent source ranges over ({low:g}, {high:g}): expected finite low < high; "
-            "truncate the distribution and give latent_range"
+            "truncate the distribution, as scipy.stats.truncnorm does"
         )
-    return low, high
+    if latent_range is None:
+        return low, high
+    given = checks.interval("latent_range", latent_range)
+    if not given[0] <= low < high <= given[1]:
+        raise ValueError(
+            f"latent_range={given}: expected to hold the distribution's ({low:g}, {high:g}); leave "
+            "it out"
+        )
+    return given
 
 
 def _soften(table: FloatArray, high: float, delta: float) -> FloatArray:

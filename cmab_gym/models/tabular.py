@@ -55,8 +55,10 @@ class TabularModel(BanditModel):
         support, index = np.unique(outcomes, return_inverse=True)
         index = index.reshape(outcomes.shape).astype(np.int64)
         pmf = _marginals(index, chances, support.size)
-        bounds = self.reward_bounds or (float(support[0]), float(support[-1]))
-        table = self._table(outcomes, chances, index, support, bounds[1])
+        bounds = (float(support[0]), float(support[-1]))
+        if self.reward_bounds is not None:
+            bounds = checks.interval("reward_bounds", self.reward_bounds)
+        table = self._table(outcomes, chances, index, support, bounds)
         store = object.__setattr__
         store(self, "outcomes", outcomes)
         store(self, "probabilities", chances)
@@ -115,9 +117,10 @@ class TabularModel(BanditModel):
         chances: FloatArray,
         index: IntArray,
         support: FloatArray,
-        high: float,
+        bounds: tuple[float, float],
     ) -> FloatArray:
         true = conditional_means(outcomes, chances, index, support.size)
+        low, high = bounds
         if self.pseudo_rewards is None:
             table = np.where(np.isnan(true), high, true)
             arms = np.arange(table.shape[0])
@@ -129,7 +132,8 @@ class TabularModel(BanditModel):
                 f"pseudo_rewards has shape {table.shape}: expected {true.shape}, indexed "
                 f"[l, k, j] for s_lk(r_j) with the rewards {support}"
             )
-        wrong = None if self.allow_invalid else first_violation(table, true)
+        tolerance = 1e-9 * (high - low) + 1e-14 * max(abs(low), abs(high))
+        wrong = None if self.allow_invalid else first_violation(table, true, tolerance)
         if wrong is not None:
             arm, given, j = wrong
             raise ValueError(

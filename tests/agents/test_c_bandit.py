@@ -204,6 +204,59 @@ def test_every_arm_is_pulled_once_first_in_random_order():
     assert len(orders) > 10
 
 
+class Returns:
+    def __init__(self, what):
+        self.what = what
+
+    def index(self, pulls, means, t, problem, rng):
+        return self.what(pulls, means)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (lambda pulls, means: means * np.nan, r"the index of arm 0 is nan: expected numbers"),
+        (lambda pulls, means: means.T, r"returned the shape \(2, 3\): expected \(3, 2\)"),
+        (lambda pulls, means: means[:, :1], r"returned the shape \(3, 1\): expected \(3, 2\)"),
+        (lambda pulls, means: None, r"returned the shape \(\): expected \(3, 2\)"),
+        (lambda pulls, means: means.__iadd__(1), r"read-only"),
+    ],
+)
+@pytest.mark.parametrize("kind", [IndexAgent, CBandit])
+def test_what_is_no_index_is_refused(kind, what, message):
+    model = TabularModel.from_pmf([[0.2, 0.2], [0.4, 0.2]])
+    arms = np.array([[0, 1, 0], [1, 0, 1]])
+    agent = play(kind(Returns(what)), model.problem, arms, np.ones((2, 3)))
+    with pytest.raises(ValueError, match=message):
+        agent.act()
+
+
+def test_a_policy_may_return_the_means_themselves():
+    model = TabularModel.from_pmf([[0.2, 0.2], [0.4, 0.2]])
+    arms, rewards = np.array([[0, 1], [1, 0], [0, 0]]), np.ones((3, 2))
+    agent = play(CBandit(Returns(lambda pulls, means: means)), model.problem, arms, rewards)
+    agent.act()
+    np.testing.assert_array_equal(agent.means, 1)
+
+
+def test_phi_of_an_arm_with_respect_to_itself_is_its_mean_even_in_bins():
+    """The bin's upper edge is more than the reward: it must not be used for the arm itself."""
+    edges = np.array([0.0, 0.5, 1.0])
+    table = np.broadcast_to(edges[1:], (2, 2, 2)).copy()
+    problem = BanditProblem(table, [0.25, 0.75], (0, 1), edges)
+    arms, rewards = np.array([[0], [1]]), np.array([[0.1], [0.7]])
+    agent = play(CBandit(UCB()), problem, arms, rewards)
+    np.testing.assert_allclose(agent.phi[0], [[0.1, 0.5], [1.0, 0.7]])
+    # Arm 0 is set aside by its own mean, and arm 0's bound for arm 1 is below arm 1's mean.
+    assert agent.allowed_arms().tolist() == [[False, True]]
+
+
+def test_nothing_is_ruled_out_before_any_pull():
+    agent = CBandit(UCB())
+    agent.reset(TabularModel.from_pmf([[0.2, 0.2], [0.4, 0.2]]).problem, 2, 0)
+    assert agent.allowed_arms().all()
+
+
 @pytest.mark.parametrize("kind", [IndexAgent, CBandit])
 def test_reset_forgets_the_last_run(kind):
     model = TabularModel.from_pmf([[0.2, 0.2], [0.4, 0.2]])

@@ -109,7 +109,55 @@ def test_an_entry_point_registers(monkeypatch):
         name, value = "theirs", "cmab_gym.agents.ucb:UCB"
 
     monkeypatch.setattr(registry, "_entry_points", lambda: (Point,))
+    registry._plugins.cache_clear()
     assert repr(make_agent("c-theirs")) == "CBandit(UCB(B=None))"
+    registry._plugins.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ucb", "cmab_gym.agents.ts:TS"), ("c-x", "cmab_gym.agents.ts:TS"), ("gone", "no_such:Agent")],
+)
+def test_a_plugin_that_cannot_be_used_is_told_and_left_out(name, value, monkeypatch):
+    point = type("Point", (), {"name": name, "value": value})
+    monkeypatch.setattr(registry, "_entry_points", lambda: (point,))
+    registry._plugins.cache_clear()
+    with pytest.warns(UserWarning, match=f"agent '{name}' of an installed package .* is left out"):
+        assert repr(make_agent("ucb")) == "IndexAgent(UCB(B=None))"
+    assert agent_names() == ["random", "ucb", "c-ucb", "ts", "c-ts", "kl-ucb", "c-kl-ucb"]
+    registry._plugins.cache_clear()
+
+
+def test_a_file_may_import_its_neighbour_and_have_any_name(tmp_path):
+    (tmp_path / "neighbour_of_mine.py").write_text("ARM = 1\n")
+    path = tmp_path / "agent (1).py"
+    path.write_text("from neighbour_of_mine import ARM\n" + PLAIN)
+    assert isinstance(make_agent(f"{path}:MyAgent(arm=1)"), Copies)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "agent (1).py").write_text(PLAIN.replace("self.arm = arm", "self.arm = 7"))
+    agents = [make_agent(f"{folder}/agent (1).py:MyAgent") for folder in (tmp_path, other)]
+    assert [agent.make().arm for agent in agents] == [0, 7]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ucb(B=0)", "B=0: expected a number above 0"),
+        ("ts(beta=-1)", "beta=-1: expected a number above 0"),
+        ("ts(B='x')", "B='x': expected a number above 0"),
+        ("kl-ucb(c=-5)", "c=-5: expected 0 or more"),
+    ],
+)
+def test_parameters_out_of_range(name, message):
+    with pytest.raises(ValueError, match=message):
+        make_agent(name)
+
+
+@pytest.mark.parametrize("wrong", [UCB, "ucb", 5])
+def test_an_index_agent_needs_a_policy(wrong):
+    with pytest.raises(ValueError, match=r"expected an index policy, such as UCB\(\)"):
+        CBandit(wrong)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
+import os
+import threading
+
+import gymnasium as gym
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from cmab_gym import published
-from cmab_gym.agents import TS, UCB, CBandit, RandomAgent
+from cmab_gym.agents import TS, UCB, CBandit, RandomAgent, registry
 from cmab_gym.evaluation import EvaluationError, check_agent, evaluate
 from cmab_gym.evaluation.evaluate import checkpoint_rounds
 
@@ -261,7 +265,97 @@ def test_an_interruption_keeps_what_was_finished():
 
     results = evaluate(TABULAR, ["ucb", Interrupts, "ts"], **SETTINGS, on_error="keep")
     assert [run.label for run in results.finished] == ["ucb"]
-    assert "interrupted when 0 of 7 trials had finished" in results.failures["ts"]
+    assert "interrupted, 0 of 7 trials had finished" in results.failures["ts"]
+
+
+class Exits(Plain):
+    def act(self):
+        raise SystemExit(3)
+
+
+class Dies(Plain):
+    def act(self):
+        os._exit(1)
+
+
+def test_an_agent_that_exits_ends_only_itself():
+    results = evaluate(TABULAR, ["ucb", Exits, "ts"], **SETTINGS, on_error="keep")
+    assert [run.label for run in results.finished] == ["ucb", "ts"]
+    assert "SystemExit: 3" in results.failures["Exits"]
+
+
+def test_a_worker_that_dies_takes_no_other_results_with_it():
+    results = evaluate(TABULAR, ["ucb", Dies, "ts"], **SETTINGS, n_jobs=2, on_error="keep")
+    assert list(results.failures) == ["Dies"]
+    assert "its worker process ended without a result" in results.failures["Dies"]
+    assert_array_equal(results.regret("ts"), regrets(["ts"])["ts"])
+
+
+def test_what_cannot_be_sent_to_workers_is_told_before_anything_is_played():
+    locked = Plain()
+    locked.lock = threading.Lock()
+    with pytest.raises(ValueError, match=r"agent 'Plain' cannot be sent .*use n_jobs=1"):
+        evaluate(TABULAR, {"Plain": _Holds(locked)}, **SETTINGS, n_jobs=2)
+
+
+class _Holds(Plain):
+    def __init__(self, held):
+        self.held = held
+
+
+def test_agents_and_environments_of_ones_own_play_in_workers(monkeypatch):
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+
+    @registry.register_agent("greedy")
+    class Greedy:
+        def index(self, pulls, means, t, problem, rng):
+            return means  # the agent's own array: it must come to no harm
+
+    gym.register("CMAB-Own-v0", vector_entry_point="cmab_gym.envs.tabular:TabularVectorEnv")
+    try:
+        keywords = {"rounds": 60, "trials": 4, "env_kwargs": {"preset": "three-armed"}}
+        serial = evaluate("CMAB-Own-v0", ["greedy", "c-greedy"], **keywords)
+        parallel = evaluate("CMAB-Own-v0", ["greedy", "c-greedy"], **keywords, n_jobs=2)
+    finally:
+        del gym.registry["CMAB-Own-v0"]
+    for label in ("greedy", "c-greedy"):
+        assert_array_equal(serial.regret(label), parallel.regret(label))
+
+
+def test_an_agent_may_write_into_the_arrays_it_is_given():
+    class Scribbles(RandomAgent):
+        def act(self):
+            self.mine = np.zeros(7, dtype=np.int64)
+            return self.mine
+
+        def update(self, arms, rewards):
+            arms[:], rewards[:], self.mine[:] = 1, 99, 2
+
+    results = evaluate(TABULAR, [Scribbles], **SETTINGS)
+    assert results.regret("Scribbles").max() == 0
+    assert results.summary()["best_arm_share"].tolist() == [1.0]
+
+
+def test_the_line_of_the_users_code_is_named(tmp_path):
+    path = tmp_path / "late.py"
+    path.write_text(
+        "class Late:\n    def reset(self, problem, rng): pass\n    def act(self): return 0\n"
+        "    def update(self, arm, reward):\n        raise RuntimeError('boom')\n"
+    )
+    with pytest.raises(EvaluationError, match=r"RuntimeError: boom \(late.py line 5\)"):
+        evaluate(TABULAR, [f"{path}:Late"], **SETTINGS)
+
+
+def test_labels_of_instances_do_not_change_from_run_to_run():
+    assert list(regrets([Plain(), UCB(B=2)])) == ["Plain", "UCB(B=2)"]
+    results = evaluate(TABULAR, (agent for agent in ("ucb", "ts")), **SETTINGS)
+    assert results.manifest["agents"] == {"ucb": "ucb", "ts": "ts"}
+
+
+def test_equal_arms_are_all_best():
+    pmf = np.array([[[0.1, 0.15], [0.15, 0.1]], [[0.15, 0.1], [0.1, 0.15]]])
+    results = evaluate(TABULAR, ["ucb"], 50, 5, env_kwargs={"pmf": pmf})
+    assert results.summary()["best_arm_share"].tolist() == [1.0]
 
 
 def test_progress_adds_up_to_all_rounds():
@@ -307,10 +401,14 @@ def test_checkpoints(checkpoints, rounds, expected):
         ({"agents": "ucb"}, r"agents='ucb': expected a list, such as \['ucb'\]"),
         ({"agents": ["ucb", "ucb"]}, "two agents are called 'ucb'"),
         ({"agents": [3]}, "int has no method reset"),
+        ({"agents": UCB()}, r"agents=UCB\(B=None\): expected a list"),
+        ({"agents": {1: "ucb"}}, "label 1 of an agent: expected a name"),
+        ({"checkpoints": [1.7]}, "checkpoint=1.7: expected an integer"),
+        ({"env_kwargs": {"num_envs": 3}}, "num_envs=3 among the environment's settings"),
         ({"agents": ["ubc"]}, "unknown agent 'ubc'"),
         ({"env_id": "CMAB-Tabluar-v0"}, "unknown environment .*did you mean 'CMAB-Tabular-v0'"),
         ({"env_id": "CartPole-v1"}, "CartPole-v1 is no bandit"),
-        ({"env_kwargs": {"horizon": 3}}, "give rounds instead"),
+        ({"env_kwargs": {"horizon": 3}}, "the evaluation decides it by rounds"),
         ({"env_kwargs": {"preset": "x"}}, "unknown preset 'x'"),
         ({"on_error": "ignore"}, "unknown on_error 'ignore'"),
     ],
@@ -336,8 +434,17 @@ def test_the_contract_finds_what_breaks_it():
         def act(self):
             return np.full(len(self._rng), int(super().act().sum() % self._n_arms))
 
+    class RemembersAll(RandomAgent):
+        total = 0
+
+        def act(self):
+            self.total += 1
+            return np.full(len(self._rng), self.total // 7 % self._n_arms)
+
     with pytest.raises(ValueError, match="take all randomness from the rng"):
         check_agent(Global)
+    with pytest.raises(ValueError, match="let reset\\(\\) forget everything"):
+        check_agent(RemembersAll())
     with pytest.raises(ValueError, match="let each trial use its own row"):
         check_agent(Mixes)
     with pytest.raises(ValueError, match=r"KeyError: .arm."):

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from cmab_gym.evaluation import AgentRun, Results, evaluate, plot_regret
-from cmab_gym.evaluation.results import write_whole
+from cmab_gym.files import write_whole
 
 
 @pytest.fixture(scope="module")

@@ -132,9 +132,54 @@ def test_soft_bounds_by_the_papers_formula():
     off = ~np.eye(2, dtype=bool)
     expected = 0.81 * hard.problem.pseudo_rewards[off] + 0.19 * 13
     np.testing.assert_allclose(soft.problem.pseudo_rewards[off], expected)
-    np.testing.assert_allclose(soft.means, 0.9 * hard.means + 0.1 * 6, atol=1e-6)
+    np.testing.assert_allclose(soft.means, hard.means)
+    phi = soft.expected_pseudo_rewards()[off]
+    np.testing.assert_allclose(phi, 0.81 * hard.expected_pseudo_rewards()[off] + 0.19 * 13)
     rewards, _ = soft.pull(soft.draw(np.random.default_rng(0), 20_000), np.array([[0, 1]]))
     assert np.abs(rewards.mean(axis=0) - soft.means).max() < 5 * 4 / np.sqrt(20_000)
+
+
+def test_soft_bounds_stay_upper_bounds_where_a_reward_is_rare():
+    """Arm 1 is near 0 unless X is; seeing it high says that it belongs to another X."""
+
+    def steep(x):
+        return 1 / (1 + np.exp(-100 * (x - 0.85)))
+
+    model = LatentModel(stats.uniform(0.8, 0.2), (steep, line), (steep, line), delta=0.1)
+    rewards, index = model.pull(model.draw(np.random.default_rng(0), 400_000), np.array([[0, 1]]))
+    table = model.problem.pseudo_rewards
+    for given_arm, other in ((0, 1), (1, 0)):
+        number = np.bincount(index[:, given_arm], minlength=100)
+        total = np.bincount(index[:, given_arm], rewards[:, other], minlength=100)
+        seen = number > 500
+        spread = 5 * 0.5 / np.sqrt(number[seen])  # five standard errors and more
+        assert (total[seen] / number[seen] <= table[other, given_arm, seen] + spread).all()
+    assert (model.expected_pseudo_rewards() >= model.means[:, None] - 1e-9).all()
+
+
+def test_steps_and_kinks_do_not_widen_the_bounds():
+    def step(x):
+        return (x > 0.5).astype(float)
+
+    model = LatentModel(stats.uniform(0, 1), (step, step), (step, step))
+    assert model.problem.reward_bounds == (0, 1)
+
+    def capped_at_half(x):
+        return np.minimum(x, 0.5)
+
+    bounds = (capped_at_half, capped_at_half)
+    capped = LatentModel(stats.uniform(0, 1), bounds, bounds, reward_bounds=(0, 0.5))
+    assert capped.problem.reward_bounds == (0, 0.5)
+
+
+def test_a_discrete_source():
+    def fair(x):
+        return np.where(x < 2.5, 0.0, 1.0)
+
+    model = LatentModel(stats.randint(0, 6), (fair, line), (fair, line))
+    np.testing.assert_allclose(model.means, [0.5, 4], atol=1e-3)
+    rewards, _ = model.pull(model.draw(np.random.default_rng(0), 1000), np.array([[0, 1]]))
+    assert set(rewards[:, 0]) == {0, 1}
 
 
 def test_bin_chances_are_a_distribution_with_about_the_right_mean():
@@ -148,6 +193,9 @@ def test_bin_chances_are_a_distribution_with_about_the_right_mean():
     ("changes", "message"),
     [
         ({"latent": stats.norm()}, r"ranges over \(-inf, inf\): expected finite.*truncate"),
+        ({"latent_range": (0, 1)}, r"latent_range=\(0.0, 1.0\): expected to hold .*\(0, 6\)"),
+        ({"latent": 3}, r"latent=3: expected a frozen scipy.stats distribution"),
+        ({"reward_bounds": 3}, r"reward_bounds=3: expected a pair"),
         ({"latent": uniform}, r"is a sampler: expected latent_range"),
         ({"lower": (above(above(line)), parabola)}, r"lower bound 3 of arm 0 is above.*swap"),
         ({"lower": (np.log, parabola)}, r"bound of arm 0 is -inf at X = 0"),

@@ -1,0 +1,143 @@
+"""Download a data set: resumed where it broke off, checked, and there whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from filelock import FileLock
+
+from cmab_gym import checks
+from cmab_gym.data.cache import (
+    FOLDER_VARIABLE,
+    algorithm,
+    cached_path,
+    checksum_of,
+    expected_checksum,
+    record_checksum,
+    record_path,
+    verify,
+)
+from cmab_gym.data.datasets import Dataset, dataset
+from cmab_gym.data.transfer import Interrupted, Progress, Refused, Transfer
+
+FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # seconds between attempts, doubled each time
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def fetch(
+    name: str | Dataset,
+    *,
+    accept: Callable[[str], object] | None = None,
+    progress: Progress | None = None,
+    url: str | None = None,
+    timeout: float = 30.0,
+    attempts: int = 4,
+) -> Path:
+    """Return the file of a data set, after downloading it if it is not in the cache.
+
+    A download that broke off goes on where it stopped, also in a later call. Several processes may
+    fetch the same file: one downloads, the others wait. A file put into the cache by hand counts as
+    downloaded.
+
+    Args:
+        name: a key of `DATASETS`, or a `Dataset` of your own.
+        accept: called once with the terms before anything is requested, and not at all when the
+            file is in the cache; returning False refuses them. `print` shows them.
+        progress: called with the bytes so far and their total, None if unknown.
+        url: another address of the same file; its checksum must be the same.
+        timeout: seconds that the server may be silent.
+        attempts: how often to try, 1 or more, before giving up.
+
+    Returns:
+        Its path in the cache folder.
+
+    Raises:
+        ValueError: an argument is wrong, the terms were refused, or the file has another size or
+            checksum than expected; such a download is not kept.
+        FileNotFoundError: there is no file at the address.
+        ConnectionError: the address could not be reached, or the transfer broke off.
+        OSError: the file cannot be written; after a full disk nothing is kept.
+    """
+    wanted = dataset(name)
+    source = wanted if url is None else replace(wanted, url=url)
+    timeout = checks.number_between("timeout", timeout, 0.01, 3600, "it is in seconds")
+    attempts = checks.whole_number("attempts", attempts, 1)
+    path = cached_path(source)
+    if path.is_file() and expected_checksum(source) is not None:
+        verify(source)
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        if not path.is_file():
+            if accept is not None and accept(source.terms) is False:
+                raise ValueError(f"the terms of {source.name!r} were refused: nothing was fetched")
+            partial = path.with_name(f"{path.name}.partial")
+            pinned = expected_checksum(source) is not None
+            transfer = Transfer(source.url, partial, source.size, pinned, timeout, progress)
+            _download(source, transfer, attempts)
+        elif expected_checksum(source) is None:
+            record_checksum(source, checksum_of(path))
+    return path
+
+
+def _download(source: Dataset, transfer: Transfer, attempts: int) -> None:
+    """Complete the partial file, check it, and give it its name."""
+    path = cached_path(source)
+    try:
+        _persist(source, transfer, attempts)
+        _check(source, transfer)
+    except OSError as error:
+        if error.errno not in _DISK_FULL:
+            raise
+        transfer.discard()
+        raise OSError(
+            error.errno,
+            f"no room for {path} ({error.strerror}): nothing was kept; free some space or set "
+            f"{FOLDER_VARIABLE} to another folder",
+        ) from error
+    transfer.partial.replace(path)
+    transfer.note.unlink(missing_ok=True)
+
+
+def _persist(source: Dataset, transfer: Transfer, attempts: int) -> None:
+    """Try until the partial file is complete, or say how to get the file by hand."""
+    by_hand = f"or put {source.file} from {source.url} at {cached_path(source)} yourself"
+    reason: Exception | None = None
+    for attempt in range(attempts):
+        if attempt:
+            time.sleep(min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT))
+        try:
+            transfer.attempt()
+        except Interrupted as error:
+            reason = error
+        except Refused as error:
+            kind = FileNotFoundError if error.gone else ConnectionError
+            cure = f"give another address as url=, {by_hand}"
+            raise kind(f"{error}: expected {source.file}; {cure}") from error
+        else:
+            return
+    raise ConnectionError(
+        f"{source.url} did not give the whole file in {attempts} attempts ({reason}): expected "
+        f"{source.file}; fetch it again when you are online, {by_hand}"
+    ) from reason
+
+
+def _check(source: Dataset, transfer: Transfer) -> None:
+    """Compare the complete file with its checksum, or record the checksum of a first download."""
+    expected = expected_checksum(source)
+    found = checksum_of(transfer.partial, algorithm(expected))
+    if expected is None:
+        record_checksum(source, found)
+    elif found != expected:
+        transfer.discard()
+        cure = "fetch it again, or give another address as url="
+        if source.checksum is None:
+            cure = f"to accept a new version, delete {record_path(source)} and fetch it again"
+        raise ValueError(
+            f"{source.url} sent a file with checksum {found}: expected {expected}; nothing was "
+            f"kept: {cure}"
+        )
