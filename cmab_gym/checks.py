@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab_gym.arrays import AnyArray, IntArray
+from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 
 
 def whole_number(name: str, value: Any, at_least: int, remedy: str = "") -> int:
@@ -67,7 +67,7 @@ def interval(name: str, value: Any) -> tuple[float, float]:
     return low, high
 
 
-def finite(name: str, array: AnyArray) -> None:
+def finite(name: str, array: AnyArray, remedy: str = "") -> None:
     """Refuse NaN and infinite entries.
 
     Raises:
@@ -75,10 +75,21 @@ def finite(name: str, array: AnyArray) -> None:
     """
     if not np.isfinite(array).all():
         position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(
-            f"{name}{list(position)} is {array[position]}: expected finite numbers; "
-            "replace unknown entries by the largest possible reward"
-        )
+        what = f"{name}{list(position)} is {array[position]}: expected finite numbers"
+        raise ValueError(sentence(what, remedy))
+
+
+def numbers(name: str, value: Any) -> FloatArray:
+    """Return value as a float64 array.
+
+    Raises:
+        ValueError: it is no table of numbers, or a ragged one.
+    """
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        what = f"{name} of type {type(value).__name__}: expected a table of numbers ({error})"
+        raise ValueError(what) from None
 
 
 def arms_in_range(actions: Any, shape: tuple[int, ...], n_arms: int) -> IntArray:

@@ -57,6 +57,8 @@ class BanditProblem:
         Raises:
             ValueError: the dict lacks a key, as the info of `step` does.
         """
+        if not isinstance(info, Mapping):
+            raise ValueError(f"info={info!r}: expected the info dict that `env.reset()` returns")
         needed = ("pseudo_rewards", "reward_support", "reward_bounds")
         missing = [key for key in needed if key not in info]
         if missing:
@@ -141,7 +143,7 @@ class BanditProblem:
                 f"pseudo_rewards has shape {table.shape}: expected (K, K, R) with "
                 f"R = {support.size}, indexed [l, k, j] for s_lk(r_j)"
             )
-        checks.finite("pseudo_rewards", table)
+        checks.finite("pseudo_rewards", table, "an unknown entry is the largest reward")
         own = table[np.arange(n_arms), np.arange(n_arms)]
         short = (own < support - self.tolerance).any(axis=1)
         if short.any():

@@ -30,6 +30,7 @@ def trial_seed(seed: int, trial: int, side: int) -> SeedSequence:
 
 def environment_seed(seed: int, trial: int) -> int:
     """Return the integer that starts a trial's reward stream: `env.reset(seed=...)` replays it."""
+    checks.whole_number("seed", seed, 0)
     words = trial_seed(seed, trial, ENVIRONMENT).generate_state(4)
     return sum(int(word) << (32 * place) for place, word in enumerate(words))
 

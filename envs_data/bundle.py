@@ -108,11 +108,11 @@ def bundled_survey(table: Table) -> Survey:
         ValueError: no such table is bundled.
     """
     if table not in bundled_tables():
-        near = [t for t in bundled_tables() if (t.source, t.task) == (table.source, table.task)]
+        shares = " or ".join(f"{share:g}" for share in sorted(SHARES))
         draws = f" and genre_draw from 0 to {GENRE_DRAWS - 1}" if table.task == "genre" else ""
         raise ValueError(
-            f"no table {table.name!r} is bundled: expected train_share in "
-            f"{sorted({t.train_share for t in near})}{draws}; for any other setting pass "
+            f"no table of train_share={table.train_share:g} and genre_draw={table.draw} is "
+            f"bundled: expected train_share {shares}{draws}; for any other setting pass "
             f"data='path/to/{SOURCES[table.source].archive[0]}'"
         )
     with as_file(files("cmab_gym.data") / "bundled" / f"{table.name}.npz") as path:

@@ -155,6 +155,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         self.step_info = checks.choice("step_info", step_info, STEP_INFO)
         self.render_mode = render_mode
         self.model = _build(type(self), settings)
+        self.settings = _resolved(type(self), settings)
         self.single_action_space = spaces.Discrete(self.model.n_arms)
         self.single_observation_space = spaces.Discrete(1)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -285,13 +286,23 @@ def _masks(info: Info, mask: BoolArray) -> Info:
     return {f"_{key}": mask.copy() for key in info}
 
 
+def _resolved(cls: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return all keywords of the family, the defaults of those not given included."""
+    parameters = inspect.signature(cls.build_model).parameters.values()
+    return {each.name: settings.get(each.name, each.default) for each in parameters}
+
+
 def _build(cls: Any, settings: dict[str, Any]) -> BanditModel:
     """Call the family's hook, with a clear error for a keyword it does not have."""
     known = list(inspect.signature(cls.build_model).parameters)
     for name in settings:
         if name not in known:
             raise ValueError(
-                checks.unknown(f"keyword of {cls.__name__}", name, [*known, "horizon", "step_info"])
+                checks.unknown(f"keyword of {_family(cls)}", name, [*known, "horizon", "step_info"])
             )
     model: BanditModel = cls.build_model(**settings)
     return model
+
+
+def _family(cls: Any) -> str:
+    return str(cls.__name__).removesuffix("Env").removesuffix("Vector")

@@ -94,6 +94,7 @@ def evaluate(
     manifest = {
         "env_id": env_id,
         "env_kwargs": settings,
+        "env_settings": env.unwrapped.settings,
         **_describe(env.unwrapped.model),
         "agents": {label: _written(agent) for label, agent in given.items()},
         "rounds": rounds,

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cmab_gym.arrays import FloatArray
-from cmab_gym.evaluation.results import Results, standard_deviation
+from cmab_gym.evaluation.results import Results, short_labels, standard_deviation
 from cmab_gym.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Colours of different lightness (Okabe and Ito's, safe for colour-blind readers), each with its
-# own dashes and marker, so that the curves can be told apart in black and white.
-_STYLES = (
-    ("#000000", "-", "o"),
-    ("#0072B2", "--", "s"),
-    ("#D55E00", "-.", "^"),
-    ("#009E73", ":", "D"),
-    ("#CC79A7", (0, (5, 1, 1, 1, 1, 1)), "v"),
-    ("#E69F00", (0, (8, 2)), "P"),
-    ("#56B4E9", (0, (1, 1)), "X"),
-)
-_MARKERS = 8  # per curve
+# Colours of different lightness (Okabe and Ito's, safe for colour-blind readers), dashes and
+# markers, so that curves can be told apart in black and white. 7, 5 and 11 of them: two curves
+# first look the same after 385.
+_COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
+_MARKS = 8  # per curve
+_TITLE = 90  # characters
 
 
 def plot_regret(results: Results, path: str | Path, title: str | None = None) -> Path:
@@ -58,10 +55,15 @@ def plot_regret(results: Results, path: str | Path, title: str | None = None) ->
 
 def draw_regret(axes: Axes, results: Results) -> None:
     """Draw the curves, their bands and their names into axes of the caller's."""
+    from matplotlib.ticker import MaxNLocator
+
     rounds = np.array([0, *results.checkpoints])
     final: list[tuple[float, str, str]] = []
-    for number, run in enumerate(results.finished):
-        colour, dashes, marker = _STYLES[number % len(_STYLES)]
+    names = short_labels([run.label for run in results.finished])
+    for number, (name, run) in enumerate(zip(names, results.finished, strict=True)):
+        colour = _COLOURS[number % len(_COLOURS)]
+        # A dollar sign would begin mathematics, and a leading underscore hide the curve.
+        name = f" {name}".replace("$", r"\$")
         mean, sd = (
             _from_zero(f) for f in (run.regret.mean(axis=0), standard_deviation(run.regret))
         )
@@ -71,25 +73,26 @@ def draw_regret(axes: Axes, results: Results) -> None:
             rounds,
             mean,
             color=colour,
-            linestyle=dashes,
-            marker=marker,
+            linestyle=_DASHES[number % len(_DASHES)],
+            marker=_MARKERS[number % len(_MARKERS)],
             markersize=5,
-            markevery=max(1, len(rounds) // _MARKERS),
-            label=run.label,
+            markevery=max(1, len(rounds) // _MARKS),
+            label=name,
         )
-        final.append((float(mean[-1]), run.label, colour))
+        final.append((float(mean[-1]), name, colour))
     trials = len(results.finished[0].regret)
     unit = results.manifest.get("reward_unit", "reward")
     axes.set_xlabel("round")
     axes.set_ylabel(f"cumulative regret ({unit})")
     axes.set_xlim(0, rounds[-1])
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3, linewidth=0.5)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     _name_curves(axes, final)
     axes.legend(
-        title=f"mean of {trials} trials" + (", band: ± 1 sd" if trials > 1 else ""),
+        title=f"mean of {trials} trials, band: ± 1 sd" if trials > 1 else "one trial",
         fontsize=8,
         title_fontsize=8,
         loc="upper left",
@@ -107,7 +110,7 @@ def _name_curves(axes: Axes, final: Sequence[tuple[float, str, str]]) -> None:
     for height, (value, label, colour) in zip(heights, sorted(final), strict=True):
         style: dict[str, Any] = {"va": "center", "fontsize": 8, "color": colour}
         axes.annotate(
-            f"{label} {value:,.0f}" if value >= 10 else f"{label} {value:.2f}",
+            f"{label.strip()} {value:,.0f}" if value >= 10 else f"{label.strip()} {value:.2f}",
             (axes.get_xlim()[1], height),
             xytext=(4, 0),
             textcoords="offset points",
@@ -124,4 +127,4 @@ def _title(results: Results) -> str:
     settings = results.manifest.get("env_kwargs", {})
     inside = ", ".join(f"{key}={value}" for key, value in settings.items())
     name = str(results.manifest.get("env_id", ""))
-    return f"{name} ({inside})" if inside else name
+    return shorten(f"{name} ({inside})" if inside else name, _TITLE).replace("$", r"\$")

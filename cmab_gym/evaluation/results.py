@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TABLE, MANIFEST = "results.parquet", "manifest.json"
+_SUMMARY = ["agent", "regret", "sd", "low", "high", "best_arm_share", "rounds_per_second"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,9 @@ class Results:
         labels = [run.label for run in self.runs]
         where = self.manifest.get("env_id")
         return f"<Results on {where}: {labels}, {self.checkpoints[-1]} rounds>"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{self.summary().to_string(index=False, float_format='%.2f')}"
 
     @property
     def finished(self) -> tuple[AgentRun, ...]:
@@ -122,7 +126,7 @@ class Results:
         """
         import pandas as pd
 
-        return pd.DataFrame([self._summarise(run) for run in self.finished])
+        return pd.DataFrame([self._summarise(run) for run in self.finished], columns=_SUMMARY)
 
     def _summarise(self, run: AgentRun) -> dict[str, Any]:
         final, rounds = run.regret[:, -1], self.checkpoints[-1]
@@ -148,13 +152,13 @@ class Results:
         folder.mkdir(parents=True, exist_ok=True)
         manifest = {
             **self.manifest,
-            "checkpoints": list(self.checkpoints),
-            "agent_seconds": {run.label: round(run.seconds, 4) for run in self.runs},
             "failures": self.failures,
+            "agent_seconds": {run.label: round(run.seconds, 4) for run in self.runs},
+            "checkpoints": list(self.checkpoints),
         }
         frame = self.to_pandas()
         write_whole(folder / TABLE, lambda part: frame.to_parquet(part, index=False))
-        text = json.dumps(manifest, indent=2, default=str) + "\n"
+        text = json.dumps(manifest, indent=2, default=_as_json) + "\n"
         write_whole(folder / MANIFEST, lambda part: part.write_text(text, encoding="utf-8"))
         return folder
 
@@ -193,6 +197,19 @@ def standard_deviation(curves: FloatArray) -> FloatArray:
         return np.full(curves.shape[1], np.nan)
     spread: FloatArray = curves.std(axis=0, ddof=1)
     return spread
+
+
+def short_labels(labels: Sequence[str]) -> list[str]:
+    """Shorten "path/to/file.py:Agent" to "Agent", unless two labels would be the same."""
+    short = [label.rsplit(".py:", 1)[-1] for label in labels]
+    return [
+        full if short.count(brief) > 1 else brief for full, brief in zip(labels, short, strict=True)
+    ]
+
+
+def _as_json(value: Any) -> Any:
+    """Write an array in full, so that a run can be repeated from its manifest."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)
 
 
 def half_width(number: int, sd: float) -> float:

@@ -64,6 +64,10 @@ class LatentModel(BanditModel):
     _cells: _Cells = field(init=False)
 
     def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            given = getattr(self, name)
+            if not isinstance(given, Sequence) or not all(callable(each) for each in given):
+                raise ValueError(f"{name}={given!r}: expected a list of functions, one per arm")
         if len(self.lower) != len(self.upper) or len(self.upper) < 2:
             raise ValueError(
                 f"{len(self.lower)} lower and {len(self.upper)} upper bound functions: expected "
@@ -251,7 +255,13 @@ def _cell_maxima(values: FloatArray) -> FloatArray:
 def _values(functions: Sequence[Bound], x: FloatArray) -> FloatArray:
     rows = np.empty((len(functions), x.size))
     for arm, function in enumerate(functions):
-        rows[arm] = function(x)
+        try:
+            rows[arm] = function(x)
+        except Exception as error:
+            raise ValueError(
+                f"a bound of arm {arm} fails on an array of X ({type(error).__name__}: {error}): "
+                "expected a vectorised function; np.vectorize(f) makes one of any f"
+            ) from error
     if not np.isfinite(rows).all():
         arm, i = (int(place[0]) for place in np.nonzero(~np.isfinite(rows)))
         raise ValueError(

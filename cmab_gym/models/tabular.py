@@ -91,7 +91,7 @@ class TabularModel(BanditModel):
         Raises:
             ValueError: as the class; or the supports do not fit the table.
         """
-        table = np.asarray(pmf, dtype=np.float64)
+        table = checks.numbers("pmf", pmf)
         if table.ndim == 0:
             raise ValueError(f"pmf={pmf!r}: expected a table with one axis per arm")
         values = _supports(table.shape, supports)
@@ -126,7 +126,7 @@ class TabularModel(BanditModel):
             arms = np.arange(table.shape[0])
             table[arms, arms] = support
             return table
-        table = np.asarray(self.pseudo_rewards, dtype=np.float64)
+        table = checks.numbers("pseudo_rewards", self.pseudo_rewards)
         if table.shape != true.shape:
             raise ValueError(
                 f"pseudo_rewards has shape {table.shape}: expected {true.shape}, indexed "
@@ -164,7 +164,9 @@ def _check_distribution(outcomes: FloatArray, chances: FloatArray) -> None:
 def _supports(shape: tuple[int, ...], supports: Sequence[ArrayLike] | None) -> list[FloatArray]:
     if supports is None:
         return [np.arange(size, dtype=np.float64) for size in shape]
-    values = [np.asarray(support, dtype=np.float64) for support in supports]
+    values = [checks.numbers(f"supports[{k}]", each) for k, each in enumerate(supports)]
+    for k, value in enumerate(values):
+        checks.finite(f"supports[{k}]", value)
     sizes = tuple(value.size for value in values)
     if sizes != shape:
         raise ValueError(f"supports of sizes {sizes}: expected {shape}, the shape of the pmf")

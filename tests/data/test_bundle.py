@@ -45,6 +45,8 @@ def test_no_archive_no_tables(tmp_path):
 
 
 def test_a_table_that_is_not_bundled():
-    with pytest.raises(ValueError, match=r"train_share in \[0.1, 0.5\] and genre_draw"):
+    with pytest.raises(
+        ValueError, match=r"expected train_share 0.1 or 0.5 and genre_draw from 0 to 4"
+    ):
         bundled_survey(Table("movielens", "genre", 0.9))
     assert np.isclose(bundled_survey(Table("movielens", "genre", 0.5)).test_counts.sum(), 500_073)

@@ -107,6 +107,45 @@ def test_a_plot_has_names_units_and_a_band_and_can_be_read_without_colour(result
     assert np.diff(heights).min() > 0.04 * axes.get_ylim()[1]
 
 
+def test_many_agents_with_odd_names_can_be_told_apart(tmp_path):
+    from matplotlib.figure import Figure
+
+    from cmab_gym.evaluation.plot import draw_regret
+
+    labels = [*(f"a{number}" for number in range(20)), "_hidden", "cost $5 and $6", "x/y.py:Mine"]
+    one = np.ones((2, 3))
+    runs = tuple(AgentRun(label, one * i, one.astype(int), 1) for i, label in enumerate(labels))
+    results = Results((1, 2, 3), runs, {"env_id": "x", "env_kwargs": {"pmf": np.ones((9, 9))}})
+    axes = Figure().add_subplot()
+    draw_regret(axes, results)
+    lines = axes.get_lines()
+    looks = {(line.get_color(), str(line.get_linestyle()), line.get_marker()) for line in lines}
+    assert len(looks) == len(labels)
+    texts = [text.get_text().strip() for text in axes.get_legend().get_texts()]
+    assert texts[-3:] == ["_hidden", r"cost \$5 and \$6", "Mine"]
+    assert plot_regret(results, tmp_path / "many.png").exists()
+
+
+def test_results_print_as_a_table(results):
+    lines = str(results).splitlines()
+    assert lines[1].split() == [
+        *["agent", "regret", "sd", "low", "high", "best_arm_share"],
+        "rounds_per_second",
+    ]
+    assert [line.split()[0] for line in lines[2:]] == ["ucb", "c-ucb", "random"]
+    empty = Results((1,), (), {}).summary()
+    assert empty.empty
+    assert "best_arm_share" in empty.columns
+
+
+def test_a_manifest_holds_arrays_in_full(tmp_path):
+    pmf = np.full((3, 3, 3, 3), 1 / 81)
+    results = evaluate("CMAB-Tabular-v0", ["ucb"], 20, 2, env_kwargs={"pmf": pmf})
+    manifest = json.loads((results.save(tmp_path) / "manifest.json").read_text())
+    assert_array_equal(manifest["env_kwargs"]["pmf"], pmf)
+    assert manifest["env_settings"]["allow_invalid"] is False
+
+
 def test_nothing_to_plot(tmp_path):
     with pytest.raises(ValueError, match="no agent finished"):
         plot_regret(Results((1,), (), {}), tmp_path / "x.png")

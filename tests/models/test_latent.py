@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,6 +25,10 @@ def parabola(x):
 
 def above(function):
     return lambda x: function(x) + 2
+
+
+def math_only(x):
+    return math.sin(x) - 9
 
 
 TWO_ARMS = {"lower": (line, parabola), "upper": (above(line), above(parabola))}
@@ -194,6 +200,8 @@ def test_bin_chances_are_a_distribution_with_about_the_right_mean():
     [
         ({"latent": stats.norm()}, r"ranges over \(-inf, inf\): expected finite.*truncate"),
         ({"latent_range": (0, 1)}, r"latent_range=\(0.0, 1.0\): expected to hold .*\(0, 6\)"),
+        ({"lower": math_only}, r"lower=.*expected a list of functions"),
+        ({"lower": (math_only, parabola)}, r"bound of arm 0 fails on an array.*np.vectorize"),
         ({"latent": 3}, r"latent=3: expected a frozen scipy.stats distribution"),
         ({"reward_bounds": 3}, r"reward_bounds=3: expected a pair"),
         ({"latent": uniform}, r"is a sampler: expected latent_range"),
