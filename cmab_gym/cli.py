@@ -1,25 +1,25 @@
-"""The command `cmab-gym`: run, inspect, envs, agents, data build."""
+"""The command `cmab-gym`: run, inspect, envs, agents, data."""
 
 from __future__ import annotations
 
 import argparse
 import ast
 import inspect
+import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import gymnasium as gym
 
 import cmab_gym
 from cmab_gym.agents.registry import agent_class, agent_names, published
 from cmab_gym.envs.registration import ENVIRONMENTS
+from cmab_gym.presets import LATENT, TABULAR
+from cmab_gym.printing import print_table, progress_bar
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from cmab_gym.evaluation import Results
     from cmab_gym.models.base import BanditModel
     from cmab_gym.theory import Analysis
@@ -29,10 +29,18 @@ _SMALL = 10  # arms up to which `inspect` shows the whole of phi
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit code: 0, 1 (an agent failed), 2 (wrong arguments)."""
+    """Run the command line.
+
+    Returns:
+        The exit code: 0; 1, an agent failed; 2, an argument is wrong; 130, interrupted.
+    """
     chosen = parser().parse_args(arguments)
     try:
         code: int = chosen.command(chosen)
+    except BrokenPipeError:
+        # Whoever read the output, as `head` does, has enough. Nothing is left to be flushed to it.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        return OK
     except (ValueError, OSError, gym.error.Error) as error:
         print(f"cmab-gym: error: {error}", file=sys.stderr)
         return WRONG_ARGUMENTS
@@ -42,11 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        if "ENV" in message:
+            message += " (put ENV first: --agents and --set take all that follows)"
+        super().error(message)
+
+
 def parser() -> argparse.ArgumentParser:
     """Build the parser of the command line."""
-    top = argparse.ArgumentParser(
-        prog="cmab-gym", description="Correlated bandits: run and compare agents."
-    )
+    top = _Parser(prog="cmab-gym", description="Correlated bandits: run and compare agents.")
     top.add_argument("--version", action="version", version=cmab_gym.__version__)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
@@ -55,6 +68,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--agents",
         nargs="+",
+        action="extend",
         required=True,
         metavar="AGENT",
         help="names (see `cmab-gym agents`), with parameters if need be: 'c-ucb(B=5)'; "
@@ -71,7 +85,9 @@ def parser() -> argparse.ArgumentParser:
         help="published: B and beta of the paper's figures 10 to 15",
     )
     run.add_argument(
-        "--out", type=Path, default=Path("results"), help="folder for the results (default results)"
+        "--out",
+        default="results",
+        help="folder for the results; those of an earlier run are replaced (default results)",
     )
     run.set_defaults(command=_run)
 
@@ -82,14 +98,7 @@ def parser() -> argparse.ArgumentParser:
 
     commands.add_parser("envs", help="list the environments").set_defaults(command=_envs)
     commands.add_parser("agents", help="list the agents").set_defaults(command=_agents)
-
-    data = commands.add_parser("data", help="tables from raw ratings").add_subparsers(
-        required=True, metavar="COMMAND"
-    )
-    build = data.add_parser("build", help="build the bundled tables from the raw archives")
-    build.add_argument("raw", type=Path, help="folder with ml-1m.zip and goodbooks-10k.zip")
-    build.add_argument("--out", type=Path, default=Path("tables"), help="folder (default tables)")
-    build.set_defaults(command=_build)
+    _add_data(commands.add_parser("data", help="raw ratings, and tables made of them"))
     return top
 
 
@@ -98,20 +107,45 @@ def _add_environment(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--set",
         nargs="+",
+        action="extend",
         default=[],
         metavar="KEY=VALUE",
         help="keywords of the environment, as task=movie pad=0.4",
     )
 
 
+def _add_data(data: argparse.ArgumentParser) -> None:
+    commands = data.add_subparsers(required=True, metavar="COMMAND")
+    fetch = commands.add_parser("fetch", help="download a data set into the cache")
+    fetch.add_argument("name", help="a name (see `cmab-gym data list`)")
+    fetch.set_defaults(command=_fetch)
+    commands.add_parser("list", help="list the data sets").set_defaults(command=_list)
+    verify = commands.add_parser("verify", help="compare cached files with their checksums")
+    verify.add_argument("names", nargs="*", help="data sets (default: all that are cached)")
+    verify.set_defaults(command=_verify)
+    path = commands.add_parser("path", help="print where a data set is cached, or the cache folder")
+    path.add_argument("name", nargs="?", help="a name (see `cmab-gym data list`)")
+    path.set_defaults(command=_path)
+    build = commands.add_parser("build", help="build the bundled tables from the raw archives")
+    build.add_argument(
+        "raw",
+        nargs="?",
+        help="folder with ml-1m.zip and goodbooks-10k.zip (default: the cache)",
+    )
+    build.add_argument("--out", default="tables", help="folder (default tables)")
+    build.set_defaults(command=_build)
+
+
 def _run(chosen: argparse.Namespace) -> int:
     from cmab_gym.evaluation import evaluate
     from cmab_gym.evaluation.plot import plot_regret
 
-    agents = chosen.agents if chosen.settings == "default" else published(*chosen.agents)
-    if len(agents) != len(chosen.agents):
-        raise ValueError(f"--agents {' '.join(chosen.agents)}: expected each agent once")
-    with _progress_bar(len(agents) * chosen.rounds * chosen.trials) as advance:
+    out = _folder(chosen.out)
+    agents = chosen.agents
+    if chosen.settings == "published" and len(set(agents)) == len(agents):
+        agents = published(*agents)
+    total = len(agents) * chosen.rounds * chosen.trials
+    with progress_bar("playing", total, "rounds") as advance:
         results = evaluate(
             chosen.env,
             agents,
@@ -123,33 +157,58 @@ def _run(chosen: argparse.Namespace) -> int:
             progress=advance,
             on_error="keep",
         )
-    results.save(chosen.out)
+    # Printed before anything is written: a full disk must not cost the numbers.
     if results.finished:
-        plot_regret(results, chosen.out / "regret.png")
-        _print_summary(_console(), results)
-    print(f"written to {chosen.out}{'' if results.finished else ' (no agent finished)'}")
+        _print_summary(results)
     for failure in results.failures.values():
         print(f"cmab-gym: error: {failure}", file=sys.stderr)
+    if results.finished:
+        results.save(out)
+        plot_regret(results, out / "regret.png")
+        print(f"written to {out}")
+    else:
+        print(f"no agent finished: nothing written to {out}")
+    if results.manifest.get("interrupted"):
+        return INTERRUPTED
     return AGENT_FAILED if results.failures else OK
+
+
+def _folder(name: str) -> Path:
+    """Make the folder for the results now: after hours of playing is too late to find it cannot."""
+    folder = Path(name)
+    if not name or (folder.exists() and not folder.is_dir()):
+        raise ValueError(f"--out {name!r}: expected a folder, or a name for a new one")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ValueError(
+            f"--out {name!r} cannot be written to ({error}): expected another"
+        ) from error
+    return folder
 
 
 def _inspect(chosen: argparse.Namespace) -> int:
     from numpy.random import default_rng
 
-    from cmab_gym.evaluation.play import make_environment
+    from cmab_gym import checks
+    from cmab_gym.evaluation.play import find_environment, make_environment
     from cmab_gym.theory import analyse, count_competitive
 
-    env = make_environment(chosen.env, 1, 1, _keywords(chosen.set))
+    seed = checks.whole_number("seed", chosen.seed, 0)
+    settings = _keywords(chosen.set)
+    env = make_environment(find_environment(chosen.env, settings), 1, 1, settings)
     model: BanditModel = env.unwrapped.model
     analysis = analyse(model)
-    console = _console()
-    _print_arms(console, model, analysis)
+    _print_arms(model, analysis)
     if model.n_arms <= _SMALL:
-        _print_phi(console, analysis)
-    measured = count_competitive(model, default_rng(chosen.seed))
-    console.print(
-        f"C = {analysis.n_competitive} of {model.n_arms} arms are competitive; "
-        f"measured as in the paper, by 5000 pulls of the best arm: {measured}"
+        _print_phi(analysis)
+    measured = count_competitive(model, default_rng(seed))
+    print(
+        f"C = {analysis.n_competitive} of {model.n_arms} arms are competitive; measured as in the "
+        f"paper, by 5000 pulls of the best arm: {measured}"
     )
     return OK
 
@@ -158,9 +217,15 @@ def _envs(_: argparse.Namespace) -> int:
     rows = []
     for entry in ENVIRONMENTS:
         cls = gym.envs.registration.load_env_creator(str(gym.spec(entry.id).entry_point))
-        hook = vars(cls)["build_model"]
-        rows.append((entry.id, entry.description, " ".join(inspect.signature(hook).parameters)))
-    _print_table(_console(), ("id", "what it is", "keywords (and horizon, step_info)"), rows)
+        parameters = inspect.signature(vars(cls)["build_model"]).parameters.values()
+        keywords = " ".join(f"{each.name}={each.default!r}" for each in parameters)
+        rows.append((entry.id, entry.description, keywords))
+    print_table(("id", "what it is", "keywords and defaults (and horizon=5000, step_info)"), rows)
+    print()
+    presets = [("CMAB-Tabular-v0", name, each.source) for name, each in TABULAR.items()]
+    presets += [("CMAB-Latent-v0", name, each.source) for name, each in LATENT.items()]
+    print_table(("id", "preset", "where it is from"), presets)
+    print("\nWhat the keywords mean: help(cmab_gym.envs.MovieLensEnv), and so on.")
     return OK
 
 
@@ -170,14 +235,69 @@ def _agents(_: argparse.Namespace) -> int:
         cls = agent_class(name)
         idea = (inspect.getdoc(cls) or "").split("\n")[0]
         rows.append((name, idea, " ".join(inspect.signature(cls).parameters)))
-    _print_table(_console(), ("name", "idea (c-: among the competitive arms)", "parameters"), rows)
+    print_table(("name", "idea (c-: among the competitive arms)", "parameters"), rows)
+    return OK
+
+
+def _fetch(chosen: argparse.Namespace) -> int:
+    from cmab_gym.data.datasets import dataset
+    from cmab_gym.data.fetch import fetch
+
+    done = 0
+    with progress_bar(chosen.name, dataset(chosen.name).size, "bytes") as advance:
+
+        def report(so_far: int, _: int | None) -> None:
+            nonlocal done
+            advance(so_far - done)
+            done = so_far
+
+        print(fetch(chosen.name, accept=print, progress=report))
+    return OK
+
+
+def _list(_: argparse.Namespace) -> int:
+    from cmab_gym.data.cache import cache_folder, cached
+    from cmab_gym.data.datasets import DATASETS
+
+    there = cached()
+    rows = [
+        (
+            name,
+            each.title,
+            f"{each.size / 1e6:,.1f} MB" if each.size else "",
+            "cached" if name in there else "",
+        )
+        for name, each in DATASETS.items()
+    ]
+    print_table(("name", "data set", "size", "here"), rows)
+    print(f"\nThe cache is {cache_folder()}.")
+    return OK
+
+
+def _verify(chosen: argparse.Namespace) -> int:
+    from cmab_gym.data.cache import cached, verify
+
+    names = chosen.names or list(cached())
+    for name in names:
+        verify(name)
+        print(f"{name}: right")
+    if not names:
+        print("nothing is cached")
+    return OK
+
+
+def _path(chosen: argparse.Namespace) -> int:
+    from cmab_gym.data.cache import cache_folder, cached_path
+
+    print(cached_path(chosen.name) if chosen.name else cache_folder())
     return OK
 
 
 def _build(chosen: argparse.Namespace) -> int:
     from cmab_gym.data.bundle import build_tables
+    from cmab_gym.data.cache import cache_folder
 
-    for path in build_tables(chosen.raw, chosen.out):
+    for path in build_tables(chosen.raw or cache_folder(), chosen.out):
         print(path)
     return OK
 
@@ -186,8 +306,10 @@ def _keywords(pairs: Sequence[str]) -> dict[str, Any]:
     keywords: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
-        if not equals or not key:
+        if not equals or not key or not value:
             raise ValueError(f"--set {pair!r}: expected KEY=VALUE, such as task=movie")
+        if key in keywords:
+            raise ValueError(f"--set {key}= is given twice: expected each keyword once")
         try:
             keywords[key] = ast.literal_eval(value)
         except (SyntaxError, ValueError):
@@ -195,67 +317,27 @@ def _keywords(pairs: Sequence[str]) -> dict[str, Any]:
     return keywords
 
 
-@contextmanager
-def _progress_bar(total: int) -> Iterator[Callable[[int], None]]:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+def _print_summary(results: Results) -> None:
+    from cmab_gym.evaluation.results import short_labels
 
-    columns = (
-        TextColumn("playing"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("rounds"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=_console(stderr=True)) as bar:
-        task = bar.add_task("playing", total=max(total, 0))
-        yield lambda rounds: bar.advance(task, rounds)
-
-
-def _console(stderr: bool = False) -> Console:
-    from rich.console import Console
-
-    stream = sys.stderr if stderr else sys.stdout
-    # A file or a pipe has no width: wide enough that nothing is wrapped.
-    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else 120)
-
-
-def _print_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for name, cell in zip(header, rows[0], strict=True):
-        numeric = cell.lstrip("+-")[:1].isdigit()
-        table.add_column(name, justify="right" if numeric else "left", no_wrap=numeric)
-    for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
-    console.print(table)
-
-
-def _print_summary(console: Console, results: Results) -> None:
+    names = short_labels([run.label for run in results.finished])
+    one = results.manifest["trials"] == 1
     rows = [
         (
-            str(row["agent"]),
+            name,
             f"{row['regret']:.1f}",
-            f"{row['sd']:.1f}",
-            f"{row['low']:.1f} to {row['high']:.1f}",
+            "-" if one else f"{row['sd']:.1f}",
+            "-" if one else f"{row['low']:.1f} to {row['high']:.1f}",
             f"{100 * row['best_arm_share']:.1f} %",
             f"{row['rounds_per_second']:,.0f}",
         )
-        for row in results.summary().to_dict("records")
+        for name, row in zip(names, results.summary().to_dict("records"), strict=True)
     ]
     header = ("agent", "final regret", "sd", "95 % interval", "best arm", "rounds/s")
-    _print_table(console, header, rows)
+    print_table(header, rows, droppable=("rounds/s", "sd", "best arm", "95 % interval"))
 
 
-def _print_arms(console: Console, model: BanditModel, analysis: Analysis) -> None:
+def _print_arms(model: BanditModel, analysis: Analysis) -> None:
     best = analysis.best_arm
     rows = [
         (
@@ -270,11 +352,13 @@ def _print_arms(console: Console, model: BanditModel, analysis: Analysis) -> Non
         for arm, name in enumerate(model.arm_names)
     ]
     header = ("arm", "name", "mean", "gap", "phi", "pseudo-gap", "competitive")
-    _print_table(console, header, rows)
-    console.print(f"phi: expected pseudo-reward with respect to arm {best}, the best arm")
+    print_table(header, rows, droppable=("pseudo-gap", "gap"))
+    print(f"phi: expected pseudo-reward with respect to arm {best}, the best arm\n")
 
 
-def _print_phi(console: Console, analysis: Analysis) -> None:
+def _print_phi(analysis: Analysis) -> None:
     arms = range(len(analysis.means))
     rows = [(f"arm {row}", *(f"{analysis.phi[row, k]:.4f}" for k in arms)) for row in arms]
-    _print_table(console, ("phi of", *(f"given {k}" for k in arms)), rows)
+    columns = [f"given {k}" for k in arms]
+    print_table(("phi of", *columns), rows, droppable=columns[::-1])
+    print()

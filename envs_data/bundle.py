@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from cmab_gym import checks
 from cmab_gym.data.arms import Arms, genre_arms, most_rated_arms
+from cmab_gym.data.cache import locate
 from cmab_gym.data.methods import Method
 from cmab_gym.data.ratings import Ratings
 from cmab_gym.data.reader import read_ratings
@@ -124,7 +125,8 @@ def survey_of(table: Table, data: str | Path | None = None) -> Survey:
 
     Args:
         table: the setting.
-        data: path of the raw archive; None takes the bundled table.
+        data: path of the raw archive, or name of a data set that was fetched; None takes the
+            bundled table.
 
     Raises:
         ValueError: without data, no such table is bundled; or the archive is not what it should be.
@@ -133,7 +135,7 @@ def survey_of(table: Table, data: str | Path | None = None) -> Survey:
     checks.number_between("train_share", table.train_share, 0, 1, "it is a share of the ratings")
     if data is None:
         return bundled_survey(table)
-    path = Path(data).resolve()
+    path = locate(data).resolve()
     return _built(table, path, path.stat().st_mtime_ns if path.exists() else 0)
 
 

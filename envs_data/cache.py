@@ -50,6 +50,22 @@ def cached() -> dict[str, Path]:
     return {name: path for name, path in paths.items() if path.is_file()}
 
 
+def locate(data: str | Path) -> Path:
+    """Return the path of ratings: the path given, or where a data set of that name is cached.
+
+    Raises:
+        FileNotFoundError: it names a data set that is not cached.
+    """
+    if str(data) not in DATASETS or Path(data).exists():
+        return Path(data)
+    path = cached_path(str(data))
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{data} is not in the cache, {path.parent}: fetch it by `cmab-gym data fetch {data}`"
+        )
+    return path
+
+
 def verify(name: str | Dataset) -> None:
     """Check a data set in the cache against its checksum.
 

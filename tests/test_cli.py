@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 import cmab_gym
+from cmab_gym import printing
 from cmab_gym.cli import main
 
 RUN = ["run", "CMAB-Tabular-v0", "--rounds", "50", "--trials", "4", "--out"]
@@ -58,7 +59,8 @@ def test_a_failing_agent_of_ones_own_keeps_the_others_results(tmp_path, capsys):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert list(manifest["failures"]) == [f"{path}:Bad"]
     assert main([*RUN, str(tmp_path / "none"), "--agents", f"{path}:Bad"]) == 1
-    assert "no agent finished" in capsys.readouterr().out
+    assert "no agent finished: nothing written" in capsys.readouterr().out
+    assert not list((tmp_path / "none").iterdir())
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,15 @@ def test_a_failing_agent_of_ones_own_keeps_the_others_results(tmp_path, capsys):
         (["run", "CMAB-Tabular-v0", "--agents", "ucb", "--set", "preset"], "expected KEY=VALUE"),
         (["run", "CMAB-Tabular-v0", "--agents", "ucb", "--set", "preset=x"], "unknown preset 'x'"),
         (["run", "CMAB-MovieLens-v0", "--agents", "ucb", "--set", "mask=-1"], "mask=-1: expected"),
-        (["run", "CMAB-MovieLens-v0", "--agents", "ucb", "--set", "data=x"], "x is not a file"),
+        (["run", "CMAB-MovieLens-v0", "--agents", "ucb", "--set", "data=x"], "x does not exist"),
+        (
+            ["run", "CMAB-MovieLens-v0", "--agents", "ucb", "--set", "data=ml-1m"],
+            "data fetch ml-1m",
+        ),
+        (["run", "CMAB-Tabular-v0", "--agents", "ucb", "--set", "a=1", "a=2"], "a= is given twice"),
+        (["run", "CMAB-Tabular-v0", "--agents", "ucb", "--out", ""], "--out '': expected a folder"),
+        (["inspect", "CMAB-Tabular-v0", "--seed", "-1"], "seed=-1: expected an integer"),
+        (["data", "fetch", "ml-1n"], "unknown data set 'ml-1n': did you mean 'ml-1m'"),
         (["inspect", "CartPole-v9"], "unknown environment 'CartPole-v9'"),
         (["inspect", "CartPole-v1"], "CartPole-v1 is no bandit"),
         (["data", "build", "nowhere"], "put the archive there"),
@@ -82,11 +92,12 @@ def test_wrong_arguments_end_with_code_2_and_one_line(
     arguments, message, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CMAB_GYM_DATA", str(tmp_path / "results"))
     assert main(arguments) == 2
     err = capsys.readouterr().err
     assert message in err
-    assert "Traceback" not in err
-    assert not list(tmp_path.iterdir())
+    assert err.count("\n") == 1
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 def test_inspect_tells_what_theory_says(capsys):
@@ -97,6 +108,81 @@ def test_inspect_tells_what_theory_says(capsys):
     assert "C = 1 of 2 arms are competitive" in out
     assert main(["inspect", "CMAB-MovieLens-v0"]) == 0
     assert "Film-Noir" in capsys.readouterr().out
+
+
+def test_where_to_put_env_is_told(capsys):
+    with pytest.raises(SystemExit):
+        main(["run", "--agents", "ucb", "CMAB-Tabular-v0"])
+    assert "put ENV first" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_playing(tmp_path, capsys):
+    (tmp_path / "file").write_text("mine")
+    for out in ("file", "file/below"):
+        assert main([*RUN, str(tmp_path / out), "--agents", "ucb"]) == 2
+        out, err = capsys.readouterr()
+        assert "--out" in err
+        assert "rounds" not in err
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_repeated_options_add_up(tmp_path, capsys):
+    arguments = ["run", "CMAB-MovieLens-v0", "--set", "task=movie", "--set", "pad=0.4"]
+    arguments += ["--agents", "ucb", "--agents", "ts", "--rounds", "60", "--trials", "1"]
+    assert main([*arguments, "--out", str(tmp_path)]) == 0
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["env_kwargs"] == {"task": "movie", "pad": 0.4}
+    assert list(manifest["agents"]) == ["ucb", "ts"]
+    assert "nan" not in capsys.readouterr().out
+
+
+def test_a_failed_run_keeps_the_results_of_the_one_before(tmp_path, capsys):
+    path = tmp_path / "my_file.py"
+    path.write_text(BAD)
+    assert main([*RUN, str(tmp_path / "out"), "--agents", "ucb"]) == 0
+    before = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
+    assert main([*RUN, str(tmp_path / "out"), "--agents", f"{path}:Bad"]) == 1
+    assert {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
+    capsys.readouterr()
+
+
+def test_an_interrupted_run_keeps_what_was_finished(tmp_path, capsys):
+    path = tmp_path / "stops.py"
+    path.write_text(BAD.replace("return 0 if self.t < 20 else 2.5", "raise KeyboardInterrupt"))
+    assert main([*RUN, str(tmp_path / "out"), "--agents", "ucb", f"{path}:Bad"]) == 130
+    out, err = capsys.readouterr()
+    assert "ucb" in out
+    assert "interrupted, 0 of 4 trials had finished" in err
+    frame = pd.read_parquet(tmp_path / "out" / "results.parquet")
+    assert set(frame["agent"]) == {"ucb"}
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_narrow_terminal_shows_names_and_regrets(width, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(printing, "_PIPE_WIDTH", width)
+    path = tmp_path / "my_agent_with_a_long_name.py"
+    path.write_text(BAD.replace("2.5", "0").replace("Bad", "EpsilonGreedy"))
+    agents = ["ucb", "c-ucb", f"{path}:EpsilonGreedy"]
+    assert main([*RUN, str(tmp_path / "out"), "--agents", *agents]) == 0
+    rows = capsys.readouterr().out.splitlines()[2:5]
+    assert [row.split()[0] for row in rows] == ["ucb", "c-ucb", "EpsilonGreedy"]
+    assert all(float(row.split()[1]) >= 0 for row in rows)
+    assert max(map(len, rows)) <= width
+
+
+def test_the_data_commands(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("CMAB_GYM_DATA", str(tmp_path))
+    assert main(["data", "list"]) == 0
+    assert "ml-1m" in capsys.readouterr().out
+    assert main(["data", "path"]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path)
+    assert main(["data", "path", "ml-1m"]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "ml-1m.zip")
+    assert main(["data", "verify"]) == 0
+    assert "nothing is cached" in capsys.readouterr().out
+    (tmp_path / "ml-1m.zip").write_bytes(b"not it")
+    assert main(["data", "verify", "ml-1m"]) == 2
+    assert "expected" in capsys.readouterr().err
 
 
 def test_lists(capsys):

@@ -41,7 +41,7 @@ def test_python_blocks_and_commands_run(tmp_path, monkeypatch, capsys):
                 assert main(arguments) == 0, line
     out = capsys.readouterr().out
     assert "c-moss" in out
-    assert "my_agent.py:EpsilonGreedy" in out
+    assert "EpsilonGreedy" in out
 
 
 def test_the_main_job_prints_the_readmes_table(tmp_path, capsys):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from cmab_gym.arrays import read_only
 from cmab_gym.data.arms import Arms, genre_arms, listed_arms, most_rated_arms
+from cmab_gym.data.cache import locate
 from cmab_gym.data.methods import Method
 from cmab_gym.data.ratings import Ratings
 from cmab_gym.data.reader import frame_ratings, read_ratings, read_table
@@ -60,8 +61,9 @@ def ratings_model(
     choice = (category != "", n_arms, listed, genres, genre_draw)
     columns = (user, item, rating, category, time)
     if isinstance(data, str | Path):
+        path = locate(data).resolve()
         wanted = None if genres or category or listed is not None else n_arms or N_ARMS
-        key = (str(data), Path(data).stat().st_mtime_ns if Path(data).exists() else 0)
+        key = (str(path), path.stat().st_mtime_ns if path.exists() else 0)
         survey = _surveyed(key, columns, wanted, on_error, choice, who, how, support)
     else:
         ratings = data if isinstance(data, Ratings) else frame_ratings(data, *columns)
@@ -143,8 +145,9 @@ class RatingsEnv(BanditEnv):
         Terminates after `horizon` rounds.
 
     Arguments:
-        data: path of a known archive (see `cmab_gym.data.read_ratings`), or of a CSV or Parquet
-            file whose columns are named; or a pandas frame, `Ratings`, or a `Survey`.
+        data: path of a known archive (see `cmab_gym.data.read_ratings`), or name of a data set
+            that was fetched; path of a CSV or Parquet file whose columns are named; a pandas
+            frame, `Ratings`, or a `Survey`.
         user, item, rating: names of the columns; needed unless the format is known.
         category: name of a column whose values are the arms, instead of items. A user's ratings
             of a category all count, while of several ratings of one item the last one does.
