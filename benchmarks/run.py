@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,10 @@ MAIN_JOB = (
     "run CMAB-MovieLens-v0 --agents ucb ts c-ucb c-ts --rounds 5000 --trials 100 --seed 0 --out"
 )
 AGENTS = ("random", "ucb", "ts", "kl-ucb", "c-ucb", "c-ts", "c-kl-ucb")
+LARGE = (
+    ("poetry", "poetry.json.gz", 2_734_350),
+    ("interactions", "interactions.csv", 50_000_000),
+)
 IDS = ("CMAB-Tabular-v0", "CMAB-Latent-v0", "CMAB-MovieLens-v0", "CMAB-Goodreads-v0")
 
 
@@ -27,6 +30,7 @@ def main() -> None:
     """Run every benchmark and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--raw", type=Path, help="folder with the raw archives")
+    parser.add_argument("--large", type=Path, help="folder for generated files of 1 GB")
     parser.add_argument("--out", type=Path, default=HERE / "results.json")
     chosen = parser.parse_args()
     results: dict[str, Any] = {"machine": machine(), "date": time.strftime("%Y-%m-%d")}
@@ -36,6 +40,8 @@ def main() -> None:
     results["agent_rounds_per_second_50_arms"] = agents()
     if chosen.raw is not None:
         results["movielens_tables"] = tables(chosen.raw)
+    if chosen.large is not None:
+        results["large_files"] = large_files(chosen.large)
     text = json.dumps(results, indent=2) + "\n"
     chosen.out.write_text(text, encoding="utf-8")
     print(text, end="")
@@ -43,7 +49,7 @@ def main() -> None:
 
 def machine() -> dict[str, Any]:
     """Describe where this runs."""
-    packages = ("cmab-gym", "gymnasium", "numpy", "scipy", "pandas", "pyarrow")
+    packages = ("cmab-gym", "gymnasium", "numpy", "scipy", "pandas", "pyarrow", "duckdb")
     return {
         "cores": os.cpu_count(),
         "platform": platform.platform(),
@@ -114,16 +120,48 @@ def agents() -> dict[str, int]:
 def tables(raw: Path) -> dict[str, float]:
     """Time the building of all MovieLens tables in a new process, with its peak of memory."""
     program = (
-        "import sys\n"
-        "from cmab_gym.data.bundle import SOURCES, bundled_tables\n"
-        "ratings = SOURCES['movielens'].read(sys.argv[1])\n"
+        "import resource, sys\n"
+        "from cmab_gym.data.bundle import bundled_tables\n"
+        "from cmab_gym.data.reader import read_ratings\n"
+        "ratings = read_ratings(sys.argv[1])\n"
         "for table in bundled_tables():\n"
         "    if table.source == 'movielens':\n"
         "        table.survey(ratings)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9)\n"
     )
-    seconds = timed([sys.executable, "-c", program, str(raw / "ml-1m.zip")])
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-    return {"seconds": seconds, "peak_gigabytes_of_any_benchmark": round(peak / 1e9, 3)}
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(raw / "ml-1m.zip")],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    seconds = round(time.perf_counter() - start, 3)
+    return {"seconds": seconds, "peak_gigabytes": round(float(done.stdout), 3)}
+
+
+def large_files(folder: Path) -> dict[str, dict[str, Any]]:
+    """Generate the large Goodreads files, and time every reader on them, each in a process."""
+    results: dict[str, dict[str, Any]] = {}
+    for kind, name, rows in LARGE:
+        path = folder / name
+        if not path.exists():
+            generate = [sys.executable, str(HERE / "generate.py"), kind, str(path)]
+            timed([*generate, "--rows", str(rows)])
+        results[f"{kind}_{rows}_rows"] = {
+            reader: reading(reader, path) for reader in ("cmab_gym", "duckdb", "polars", "pandas")
+        }
+    return results
+
+
+def reading(reader: str, path: Path) -> dict[str, Any]:
+    """Run one reader; one whose library is not installed says so."""
+    command = [sys.executable, str(HERE / "reading.py"), reader, str(path)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        return {"failed": done.stderr.strip().splitlines()[-1]}
+    measured: dict[str, Any] = json.loads(done.stdout)
+    return measured
 
 
 if __name__ == "__main__":

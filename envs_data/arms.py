@@ -68,6 +68,8 @@ def listed_arms(ratings: Ratings, items: Sequence[Any]) -> Arms:
         ValueError: an item is unknown or is given twice.
     """
     place = {item: i for i, item in enumerate(ratings.item_ids.tolist())}
+    # Ids of a text file are strings, even those that look like numbers.
+    items = [str(item) if item not in place and str(item) in place else item for item in items]
     missing = [item for item in items if item not in place]
     if missing:
         known = ", ".join(map(repr, ratings.item_ids[:5].tolist()))

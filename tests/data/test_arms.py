@@ -37,6 +37,7 @@ def test_given_items_in_the_given_order():
 def test_items_named_by_strings():
     rated = ratings(["b", "a", "b"], titles={"a": "Title"})
     assert most_rated_arms(rated, 2).names == ("b", "Title")
+    assert listed_arms(ratings(["7", "5"]), [5, "7"]).names == ("5", "7")
 
 
 def test_genres_all_first_and_random():

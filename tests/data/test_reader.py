@@ -138,6 +138,34 @@ def test_of_duplicate_pairs_the_last_wins(tmp_path):
     assert read.notes["duplicates"] == 2
 
 
+@pytest.mark.parametrize("most_rated", [None, 5])
+def test_the_last_wins_in_files_that_are_read_in_parallel(most_rated, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "user_id": rng.integers(0, 3000, 600_000),
+            "book_id": rng.integers(0, 20, 600_000),
+            "rating": rng.integers(1, 6, 600_000),
+        }
+    )
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    read = read_ratings(tmp_path / "r.csv", most_rated=most_rated)
+    last = frame.drop_duplicates(["user_id", "book_id"], keep="last")
+    if most_rated:
+        counts = last["book_id"].value_counts()
+        top = sorted(counts.index, key=lambda book: (-counts[book], book))[:most_rated]
+        last = last[last["book_id"].isin(top)]
+    found = pd.DataFrame(
+        {
+            "user_id": read.user_ids[read.users],
+            "book_id": read.item_ids[read.items],
+            "rating": read.stars.astype(int),
+        }
+    )
+    by = ["user_id", "book_id"]
+    assert_array_equal(found.sort_values(by).to_numpy(), last.sort_values(by).to_numpy())
+
+
 @pytest.mark.parametrize("compress", [False, True])
 def test_goodreads_json_lines(compress, tmp_path):
     path = tmp_path / ("g.json.gz" if compress else "g.json")
