@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
@@ -96,6 +97,7 @@ class Survey:
             "arm_names": np.array(self.arm_names, dtype=np.str_),
             "meta": np.array(json.dumps(meta, sort_keys=True)),
         }
+        arrays["checksum"] = np.array(_checksum(arrays))
         write_whole(Path(path), lambda part: _write_npz(part, arrays))
 
     @classmethod
@@ -104,14 +106,16 @@ class Survey:
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it is not a survey, or of another format.
+            ValueError: it is not a survey, of another format, or its checksum is wrong.
         """
         if not Path(path).is_file():
             raise FileNotFoundError(f"{path} is not a file: expected a survey (.npz)")
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 content = {name: arrays[name] for name in arrays.files}
-            meta = json.loads(str(content.pop("meta")))
+            checksum, meta = str(content.pop("checksum")), json.loads(str(content["meta"]))
+            if meta["format"] == FORMAT and checksum != _checksum(content):
+                raise ValueError("its checksum is wrong")
             if meta["format"] == FORMAT:
                 return cls(
                     content["pseudo_rewards"],
@@ -242,6 +246,16 @@ def _levels(ratings: Ratings, rows: IntArray, support: FloatArray) -> IntArray:
         )
     levels: IntArray = level[place[rows]]
     return levels
+
+
+def _checksum(arrays: Mapping[str, AnyArray]) -> str:
+    """Return the SHA-256 of the names, types, shapes and contents of arrays."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name], order="C")
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def _write_npz(path: Path, arrays: Mapping[str, AnyArray]) -> None:

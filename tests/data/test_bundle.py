@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from importlib.resources import files
 
 import numpy as np
@@ -35,6 +37,18 @@ def test_the_movies_are_those_of_the_paper():
 def test_rebuilding_gives_the_same_bytes(raw_data, tmp_path):
     for path in build_tables(raw_data, tmp_path):
         assert path.read_bytes() == (BUNDLED / path.name).read_bytes(), path.name
+    assert len(list(tmp_path.iterdir())) == 14
+
+
+def test_two_builds_into_one_folder_both_end_right(raw_data, tmp_path):
+    command = [sys.executable, "-m", "cmab_gym", "data", "build", raw_data, "--out", tmp_path]
+    builds = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+    for build in builds:
+        lines = build.communicate(timeout=120)[0].splitlines()
+        assert build.returncode == 0
+        assert len(lines) == 14
+    for path in tmp_path.iterdir():
+        assert path.read_bytes() == (BUNDLED / path.name).read_bytes()
     assert len(list(tmp_path.iterdir())) == 14
 
 

@@ -131,9 +131,25 @@ def test_what_is_no_survey_is_refused(tmp_path):
         with pytest.raises(ValueError, match="is not a survey"):
             Survey.load(path)
     future = tmp_path / "future.npz"
-    np.savez(future, meta=np.array('{"format": 99}'))
+    np.savez(future, meta=np.array('{"format": 99}'), checksum=np.array(""))
     with pytest.raises(ValueError, match="format 99: expected 1; rebuild it"):
         Survey.load(future)
+
+
+def test_a_changed_table_is_found(tmp_path):
+    path = tmp_path / "s.npz"
+    survey_of().save(path)
+    with np.load(path) as arrays:
+        content = dict(arrays)
+    for name, change in (("pseudo_rewards", 0.5), ("test_counts", 1)):
+        np.savez(path, **{**content, name: content[name] + change})
+        with pytest.raises(ValueError, match="its checksum is wrong"):
+            Survey.load(path)
+    np.savez(path, **{**content, "meta": np.array(str(content["meta"]).replace("stars", "moons"))})
+    with pytest.raises(ValueError, match="its checksum is wrong"):
+        Survey.load(path)
+    np.savez(path, **content)
+    assert Survey.load(path).reward_unit == "stars"
 
 
 def test_a_survey_makes_a_bandit():
