@@ -4,6 +4,8 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from cmab_gym.cli import main
@@ -28,12 +30,20 @@ def test_there_are_exactly_two_commands_for_a_fresh_machine():
 
 def test_python_blocks_and_commands_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    ratings = {
+        "who": rng.integers(0, 60, 900),
+        "what": rng.integers(0, 12, 900),
+        "stars": rng.integers(1, 6, 900),
+    }
+    pd.DataFrame(ratings).to_csv("ratings.csv", index=False)
+    python = {"__name__": "readme"}  # one program, as a reader would go on
     for language, text in BLOCKS:
         named = re.match(r"# (\w+\.py)\n", text)
         if language == "python" and named:
             Path(named[1]).write_text(text)
         if language == "python":
-            exec(compile(text, "README.md", "exec"), {"__name__": "readme"})  # noqa: S102
+            exec(compile(text, "README.md", "exec"), python)  # noqa: S102
         if language == "bash" and INSTALLS not in text:
             for line in text.splitlines():
                 program, *arguments = shlex.split(line)
@@ -41,6 +51,7 @@ def test_python_blocks_and_commands_run(tmp_path, monkeypatch, capsys):
                 assert main(arguments) == 0, line
     out = capsys.readouterr().out
     assert "c-moss" in out
+    assert "CMAB-Tabular-v0" in out
     assert "EpsilonGreedy" in out
 
 
