@@ -129,7 +129,8 @@ def choice(name: str, value: Any, known: Iterable[str]) -> str:
 
 def unknown(kind: str, value: Any, known: Sequence[str]) -> str:
     """Say that a name is unknown, which ones are near, and which ones there are."""
-    near = difflib.get_close_matches(str(value), known, n=3)
+    lower = {name.lower(): name for name in known}
+    near = [lower[name] for name in difflib.get_close_matches(str(value).lower(), lower, n=3)]
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     return f"unknown {kind} {value!r}: {hint}known are {', '.join(known)}"
 

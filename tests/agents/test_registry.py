@@ -164,6 +164,7 @@ def test_an_index_agent_needs_a_policy(wrong):
     ("name", "message"),
     [
         ("ubc", r"unknown agent 'ubc': did you mean 'ucb'.*file.py:Class"),
+        ("UCB", r"unknown agent 'UCB': did you mean 'ucb'"),
         ("c-random", r"unknown agent 'c-random'"),
         ("ucb(", r"expected name\(parameter=number"),
         ("ucb(5)", r"expected name\(parameter=number"),
