@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import json
 import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -55,7 +60,7 @@ def read_ratings(
             are fewer items than asked for.
     """
     checks.choice("on_error", on_error, ("raise", "skip"))
-    with open_files(path) as files:
+    with _readable(path), open_files(path) as files:
         return _read(files, ratings_layout(files), most_rated, on_error)
 
 
@@ -87,7 +92,7 @@ def read_table(
         ValueError: a column is missing, or as `read_ratings`.
     """
     checks.choice("on_error", on_error, ("raise", "skip"))
-    with open_files(path) as files:
+    with _readable(path), open_files(path) as files:
         layout = table_layout(files, user, item, rating, category, time)
         return _read(files, layout, most_rated, on_error)
 
@@ -120,6 +125,22 @@ def frame_ratings(
     items = frame[key].to_numpy()
     pair = items if item == key else frame[item].to_numpy() if item else None
     return _coded(_Rows(frame[user].to_numpy(), items, stars, times, pair))
+
+
+@contextmanager
+def _readable(path: str | Path) -> Iterator[None]:
+    """Say of a file that is damaged, truncated or encrypted which one it is."""
+    import duckdb
+    from pyarrow import ArrowException
+
+    broken = (zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, RuntimeError)
+    try:
+        yield
+    except (*broken, duckdb.Error, ArrowException) as error:
+        raise ValueError(
+            f"{path} cannot be read ({type(error).__name__}: {error}): expected a whole file, as "
+            "published; fetch it again"
+        ) from error
 
 
 def _read(files: Files, layout: Layout, most_rated: int | None, on_error: OnError) -> Ratings:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import zipfile
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -277,6 +278,28 @@ def test_an_archive_cannot_write_outside_or_grow_without_end(tmp_path):
     bomb = archive(tmp_path / "bomb.zip", {"ratings.csv": CSV + b"\n" * 50_000_000})
     with pytest.raises(ValueError, match=r"would grow from .* to 50,0.*unpack it yourself"):
         read_ratings(bomb)
+
+
+def test_damaged_files_are_named(tmp_path):
+    whole = archive(tmp_path / "whole.zip", {"ratings.csv": CSV * 1000}).read_bytes()
+    changed = bytearray(whole)
+    changed[200] ^= 0xFF
+    lines = gzip.compress(json_lines(JSON * 1000))
+    for name, content in (
+        ("cut.zip", whole[:-30]),
+        ("changed.zip", bytes(changed)),
+        ("cut.json.gz", lines[: len(lines) // 2]),
+        ("parquet", b"PAR1" + b"x" * 50),
+    ):
+        path = tmp_path / name
+        path.write_bytes(content)
+        read = (
+            partial(read_table, path, "u", "i", "r")
+            if name == "parquet"
+            else partial(read_ratings, path)
+        )
+        with pytest.raises(ValueError, match=rf"{name}.*(cannot be read|holds no ratings)"):
+            read()
 
 
 FRAME = pd.DataFrame(
