@@ -3,6 +3,7 @@
 from cmab_gym.data.arms import Arms, genre_arms, listed_arms, most_rated_arms
 from cmab_gym.data.bundle import bundled_survey, bundled_tables
 from cmab_gym.data.methods import Method, Validation, validate
+from cmab_gym.data.pooled import Pooled
 from cmab_gym.data.ratings import Ratings
 from cmab_gym.data.reader import read_ratings, read_table
 from cmab_gym.data.split import Split
@@ -11,6 +12,7 @@ from cmab_gym.data.survey import Survey, halves, take_survey
 __all__ = [
     "Arms",
     "Method",
+    "Pooled",
     "Ratings",
     "Split",
     "Survey",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO
 
 _HEAD = 1 << 16  # bytes that are looked at to tell what a file is
@@ -16,6 +18,15 @@ _COPY = 1 << 20
 # Ratings compress by a factor of 3 to 15. A member that claims more than this is a bomb.
 _LARGEST_RATIO = 200
 _LARGEST_TOTAL = 64 << 30
+# What damaged, cut, encrypted or unknown archives raise.
+UNREADABLE = (
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    zlib.error,
+    EOFError,
+    RuntimeError,
+    NotImplementedError,
+)
 # Files that say what the items of a ratings file beside them are.
 _COMPANIONS = (
     "movies.dat",
@@ -41,10 +52,20 @@ class Files:
     names: tuple[str, ...]
     scratch: Path
 
-    def head(self, name: str) -> bytes:
-        """Return the first bytes of a file, decompressed if it is gzip."""
-        with self.open(name) as file:
-            return file.read(_HEAD)
+    def head(self, name: str, strict: bool = True) -> bytes:
+        """Return the first bytes of a file, decompressed; none if it is damaged and not strict."""
+        try:
+            with self.open(name) as file:
+                return file.read(_HEAD)
+        except UNREADABLE:
+            if strict:
+                raise
+            return b""
+
+    def is_gzip(self, name: str) -> bool:
+        """Tell by its content whether a file is gzip."""
+        with self._open_raw(name) as raw:
+            return raw.read(2) == b"\x1f\x8b"
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
@@ -59,30 +80,15 @@ class Files:
                 yield raw
 
     def on_disk(self, name: str) -> Path:
-        """Return a path to a file; a zip member is first copied to a name of our own choice.
-
-        Raises:
-            ValueError: the member holds more than the archive says.
-        """
+        """Return a path to a file; a zip member is first copied to a name of our own choice."""
         if not zipfile.is_zipfile(self.path):
             return self._real(name)
-        copy = self.scratch / f"{self.names.index(name)}{''.join(PurePosixPath(name).suffixes)}"
+        # zipfile itself stops at the size that the archive says, and checks the member's CRC.
+        copy = self.scratch / str(self.names.index(name))
         if not copy.exists():
-            limit = self._declared(name)
             with self._open_raw(name) as source, copy.open("wb") as target:
-                while block := source.read(_COPY):
-                    limit -= len(block)
-                    if limit < 0:
-                        raise ValueError(
-                            f"{self.path}: {name} holds more than the {self._declared(name):,} "
-                            "bytes that the archive says: expected an archive as published"
-                        )
-                    target.write(block)
+                shutil.copyfileobj(source, target, _COPY)
         return copy
-
-    def _declared(self, name: str) -> int:
-        with zipfile.ZipFile(self.path) as archive:
-            return archive.getinfo(name).file_size
 
     def _open_raw(self, name: str) -> AbstractContextManager[IO[bytes]]:
         if zipfile.is_zipfile(self.path):
@@ -104,7 +110,7 @@ def open_files(path: str | Path) -> Iterator[Files]:
         ValueError: the archive claims sizes that no ratings have.
     """
     path = Path(path)
-    if not path.exists():
+    if str(path) == "." or not path.exists():
         raise FileNotFoundError(
             f"{path} does not exist: expected a ratings file, a folder or a .zip archive"
         )
@@ -120,12 +126,14 @@ def _member(path: Path, name: str) -> Iterator[IO[bytes]]:
 
 def _names(path: Path) -> list[str]:
     if path.is_dir():
-        return sorted(str(p.relative_to(path)) for p in path.rglob("*") if p.is_file())
+        return sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file())
     if not zipfile.is_zipfile(path):
         beside = {p.name for pattern in _COMPANIONS for p in path.parent.glob(pattern)}
         return [path.name, *sorted(beside - {path.name})]
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
+    if not members:
+        raise ValueError(f"{path} is an empty archive: expected ratings")
     total = sum(member.file_size for member in members)
     for member in members:
         if member.file_size > _LARGEST_RATIO * max(member.compress_size, 1 << 10):
@@ -140,3 +148,18 @@ def _names(path: Path) -> list[str]:
             "yourself if you trust it, and pass the folder"
         )
     return [member.filename for member in members]
+
+
+def stamp(path: str | Path) -> tuple[tuple[str, int, int, int], ...]:
+    """Return what changes when ratings, or the files that belong to them, are written again.
+
+    Returns:
+        Name, size, time of change and inode of every file at the path; empty if there is none.
+    """
+    path = Path(path)
+    if not path.exists():
+        return ()
+    folder = path if path.is_dir() else path.parent
+    names = [path.name] if not path.is_dir() and zipfile.is_zipfile(path) else _names(path)
+    found = ((name, (folder / name).stat()) for name in names)
+    return tuple((name, each.st_size, each.st_mtime_ns, each.st_ino) for name, each in found)

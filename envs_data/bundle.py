@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cmab_gym import checks
+from cmab_gym.data.archive import stamp
 from cmab_gym.data.arms import Arms, genre_arms, most_rated_arms
 from cmab_gym.data.cache import locate
 from cmab_gym.data.methods import Method
@@ -26,10 +27,12 @@ class Source:
     Args:
         archive: file names under which the raw archive is looked for.
         licence: the terms of the data.
+        name: how the names of its data sets begin.
     """
 
     archive: tuple[str, ...]
     licence: str
+    name: str
 
 
 SOURCES = MappingProxyType(
@@ -38,10 +41,12 @@ SOURCES = MappingProxyType(
             ("ml-1m.zip",),
             "GroupLens terms of use: research, no redistribution of the ratings; only aggregates "
             "are kept here. Cite Harper and Konstan (2015), doi:10.1145/2827872",
+            "MovieLens",
         ),
         "goodreads": Source(
             ("goodbooks-10k.zip", "goodbooks-10k-sample.zip"),
             "CC BY-SA 4.0: goodbooks-10k by Zygmunt Zajac, https://github.com/zygmuntz/goodbooks-10k",
+            "Goodreads",
         ),
     }
 )
@@ -136,13 +141,20 @@ def survey_of(table: Table, data: str | Path | None = None) -> Survey:
     if data is None:
         return bundled_survey(table)
     path = locate(data).resolve()
-    return _built(table, path, path.stat().st_mtime_ns if path.exists() else 0)
+    return _built(table, path, stamp(path))
 
 
 @lru_cache(maxsize=16)
-def _built(table: Table, path: Path, _: int) -> Survey:
+def _built(table: Table, path: Path, _: Hashable) -> Survey:
     """Build a table, once for each time that the archive was written."""
-    return table.survey(read_ratings(path))
+    ratings = read_ratings(path)
+    wanted = SOURCES[table.source].name
+    if not ratings.source.startswith(wanted):
+        raise ValueError(
+            f"{path} holds {ratings.source}: expected {wanted}; for other ratings use "
+            "CMAB-Ratings-v0"
+        )
+    return table.survey(ratings)
 
 
 def build_tables(raw: str | Path, out: str | Path) -> Iterator[Path]:

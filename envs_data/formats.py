@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from cmab_gym.data.archive import Files
 
@@ -20,20 +19,22 @@ class Layout:
         source: what the data set is called.
         name: the file's name.
         kind: "csv", "json" (an object a line) or "parquet".
-        columns: name and SQL type of every column of a CSV file.
+        columns: the names of all columns of a CSV file.
         delimiter: between its columns.
         header: whether the first line holds the names.
         user, item, rating, time: which columns are those; time may be "".
         zero_is_unrated: a rating of 0 means that there is none.
         bounds: the smallest and largest rating there can be.
-        known: whether it is a published data set, whose item files are understood.
+        items: what kind of files beside it say what its items are: "movies", "books" (of
+            goodbooks-10k), "goodreads" or "" for none.
+        whole_ids: whether users and items are numbers, not text.
         pair_item: the column of items of which a user's last rating counts; "" if all do.
     """
 
     source: str
     name: str
     kind: str
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[str, ...]
     delimiter: str
     header: bool
     user: str
@@ -42,7 +43,8 @@ class Layout:
     time: str = ""
     zero_is_unrated: bool = False
     bounds: tuple[float, float] = (float("-inf"), float("inf"))
-    known: bool = True
+    items: str = ""
+    whole_ids: bool = False
     pair_item: str = ""
 
 
@@ -68,10 +70,9 @@ class _Named:
     time: str = ""
     zero_is_unrated: bool = False
     bounds: tuple[float, float] = (1, 5)
-    types: Mapping[str, str] = field(default_factory=dict)
+    items: str = "goodreads"
 
 
-_INTEGERS = MappingProxyType({"user_id": "BIGINT", "book_id": "BIGINT"})
 _PLAIN = (
     _Plain("MovieLens", re.compile(r"\d+\t\d+\t\d\t\d+"), "\t", (1, 5)),
     _Plain("MovieLens", re.compile(r"\d+::\d+::[\d.]+::\d+"), "::", (0.5, 5)),
@@ -79,13 +80,13 @@ _PLAIN = (
 _CSV = (
     _Named(
         "MovieLens", "userId", "movieId", "rating", time="timestamp", bounds=(0.5, 5),
-        types=MappingProxyType({"userId": "BIGINT", "movieId": "BIGINT", "timestamp": "BIGINT"}),
+        items="movies",
     ),
     _Named(
         "Goodreads (UCSD Book Graph)", "user_id", "book_id", "rating", ("is_read",),
-        zero_is_unrated=True, types=_INTEGERS,
+        zero_is_unrated=True,
     ),
-    _Named("Goodreads (goodbooks-10k)", "user_id", "book_id", "rating", types=_INTEGERS),
+    _Named("Goodreads (goodbooks-10k)", "user_id", "book_id", "rating", items="books"),
 )  # fmt: skip
 _JSON = _Named("Goodreads (UCSD Book Graph)", "user_id", "book_id", "rating", zero_is_unrated=True)
 # Where an archive holds parts of the ratings a second time, these are the whole.
@@ -105,7 +106,8 @@ def ratings_layout(files: Files) -> Layout:
     """
     single = not files.path.is_dir() and files.names[0] == files.path.name
     names = files.names[:1] if single else files.names
-    found = [layout for name in names if (layout := _layout(name, files.head(name)))]
+    # Of several files one may be no file of ours, and damaged; a single one must be readable.
+    found = [each for name in names if (each := _layout(name, files.head(name, strict=single)))]
     if not found:
         raise ValueError(
             f"{files.path} holds no ratings that are known, only {list(names[:8])}: expected "
@@ -142,11 +144,10 @@ def _layout(name: str, head: bytes) -> Layout | None:
     line = lines[0].strip()
     for plain in _PLAIN:
         if plain.first_line.fullmatch(line):
-            types = ("BIGINT", "BIGINT", "DOUBLE", "BIGINT")
-            columns = tuple(zip(("user", "item", "rating", "time"), types, strict=True))
+            columns = ("user", "item", "rating", "time")
             return Layout(
-                plain.source, name, "csv", columns, plain.delimiter, False,
-                "user", "item", "rating", "time", bounds=plain.bounds, pair_item="item",
+                plain.source, name, "csv", columns, plain.delimiter, False, *columns,
+                bounds=plain.bounds, items="movies", whole_ids=True, pair_item="item",
             )  # fmt: skip
     if line.startswith("{"):
         return _json_layout(name, line)
@@ -168,13 +169,12 @@ def _json_layout(name: str, line: str) -> Layout | None:
 
 
 def named_layout(name: str, header: Sequence[str], named: _Named, delimiter: str) -> Layout:
-    """Describe a file whose columns have names."""
-    types = {**named.types, named.rating: "DOUBLE"}
+    """Describe a file whose columns, or fields, have names."""
     return Layout(
         named.source,
         name,
         "csv" if header else "json",
-        tuple((column, types.get(column, "VARCHAR")) for column in header),
+        tuple(header),
         delimiter,
         True,
         named.user,
@@ -183,6 +183,8 @@ def named_layout(name: str, header: Sequence[str], named: _Named, delimiter: str
         named.time if named.time in header else "",
         named.zero_is_unrated,
         named.bounds,
+        named.items,
+        whole_ids=bool(header),
         pair_item=named.item,
     )
 
@@ -218,18 +220,26 @@ def table_layout(
             f"{files.path} has no column {missing[0]!r}, only {header}: name its columns by user=, "
             "item=, rating="
         )
-    types = {rating: "DOUBLE", time: "BIGINT"}
+    twice = [column for column in wanted if column and _count(header, column) > 1]
+    if twice:
+        raise ValueError(
+            f"{files.path} has several columns called {twice[0]!r}, but for case, among {header}: "
+            "expected one; rename the others"
+        )
     return Layout(
         files.path.name,
         name,
         kind,
-        tuple((column, types.get(column, "VARCHAR")) for column in header),
+        tuple(header),
         delimiter,
         True,
         user,
         category or item,
         rating,
         time,
-        known=False,
         pair_item=item,
     )
+
+
+def _count(header: Sequence[str], column: str) -> int:
+    return [name.casefold() for name in header].count(column.casefold())

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from cmab_gym.data.archive import Files
-from cmab_gym.data.formats import first_lines, header_of
+from cmab_gym.data.formats import Layout, first_lines, header_of
 
 # The 19 flags at the end of a line of u.item, in their order; MovieLens 100K calls the first one
 # "unknown".
@@ -34,100 +33,107 @@ class Items:
     numbers: dict[int, int] = field(default_factory=dict)
 
 
-def read_items(files: Files, wanted: Iterable[Any]) -> Items:
-    """Read titles and genres, from whatever file has them; of large files only the wanted items.
+def read_items(files: Files, layout: Layout, wanted: Iterable[Any]) -> Items:
+    """Read titles and genres, from the files beside the ratings that belong to their data set.
+
+    Args:
+        files: where the ratings are.
+        layout: of the ratings.
+        wanted: the items; of large files only they are kept.
 
     Raises:
         ValueError: a line of an items file is damaged.
     """
     items = Items()
+    folder = layout.name.rpartition("/")[0]
     objects = []
-    for name in files.names:
-        line = (first_lines(files.head(name)) or [""])[0].strip()
-        if _MOVIE.fullmatch(line):
-            _read_dat(files, name, items)
-        elif line.count("|") == 23:
-            _read_100k(files, name, items)
-        elif line.startswith("{") and _describes_books(line):
+    for name in files.names if layout.items else ():
+        if name == layout.name or name.rpartition("/")[0] != folder:
+            continue
+        line = (first_lines(files.head(name, strict=False)) or [""])[0].strip()
+        header = set(header_of(line))
+        if layout.items == "movies":
+            if _MOVIE.fullmatch(line):
+                _read_movies(files, name, _of_dat, items)
+            elif line.count("|") == 23:
+                _read_movies(files, name, _of_100k, items)
+            elif {"movieId", "title", "genres"} <= header:
+                _read_movies(files, name, _of_csv, items)
+        elif layout.items == "books" and {"book_id", "title", "authors"} <= header:
+            # In the first published goodbooks-10k the ratings' book_id is the column id.
+            key = "id" if "id" in header else "book_id"
+            items.titles.update(_pairs(files, name, key, "title", str))
+        elif layout.items == "goodreads" and {"book_id_csv", "book_id"} <= header:
+            items.numbers.update(_pairs(files, name, "book_id_csv", "book_id", int))
+        elif layout.items == "goodreads" and line.startswith("{") and _describes_books(line):
             objects.append(name)
-        else:
-            _read_csv(files, name, set(header_of(line)), items)
     # Last, since another file may say by which numbers these know the items.
     numbers = {str(items.numbers.get(item, item)) for item in wanted} if objects else set()
     for name in objects:
-        _read_json(files, name, numbers, items)
+        items.titles.update(_titles(files, name, numbers))
     return items
+
+
+_Movie = tuple[str, str, list[str]]
+
+
+def _read_movies(files: Files, name: str, parse: Callable[[str], _Movie], items: Items) -> None:
+    for number, line in _lines(files, name):
+        if number == 1 and parse is _of_csv:
+            continue
+        try:
+            item, title, genres = parse(line)
+            known = int(item)
+        except (ValueError, IndexError) as error:
+            raise ValueError(_say(files, name, number, line, "number, title and genres")) from error
+        items.titles[known] = title
+        if genres and genres != [_NO_GENRE]:
+            items.genres[known] = tuple(genres)
+
+
+def _of_dat(line: str) -> _Movie:
+    item, _, rest = line.partition("::")
+    title, _, genres = rest.rpartition("::")
+    return item, title, genres.split("|")
+
+
+def _of_100k(line: str) -> _Movie:
+    fields = line.split("|")
+    flags = zip(_GENRES_100K, fields[-len(_GENRES_100K) :], strict=True)
+    return fields[0], fields[1], [genre for genre, flag in flags if flag == "1"]
+
+
+def _of_csv(line: str) -> _Movie:
+    item, title, genres = next(csv.reader([line]))
+    return item, title, genres.split("|")
 
 
 def _lines(files: Files, name: str) -> Iterator[tuple[int, str]]:
     """Number and decode the lines of a file: UTF-8, or Latin-1 where that fails."""
     with files.open(name) as file:
-        raw = file.read()
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip():
-            yield number, line
+        for number, raw in enumerate(file, start=1):
+            try:
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                line = raw.decode("latin-1")
+            line = line.rstrip("\r\n")
+            if line.strip():
+                yield number, line
 
 
-def _read_dat(files: Files, name: str, items: Items) -> None:
-    for number, line in _lines(files, name):
-        item, _, rest = line.partition("::")
-        title, _, genres = rest.rpartition("::")
-        _add_movie(files, name, number, line, item, title, genres.split("|"), items)
+def _pairs(
+    files: Files, name: str, key: str, value: str, kind: Callable[[str], Any]
+) -> Iterator[tuple[int, Any]]:
+    lines = (line for _, line in _lines(files, name))
+    for number, row in enumerate(csv.DictReader(lines), start=2):
+        try:
+            yield int(row[key]), kind(row[value])
+        except (TypeError, ValueError) as error:
+            raise ValueError(_say(files, name, number, str(row), f"{key} and {value}")) from error
 
 
-def _read_100k(files: Files, name: str, items: Items) -> None:
-    for number, line in _lines(files, name):
-        fields = line.split("|")
-        flags = fields[-len(_GENRES_100K) :]
-        genres = [g for g, flag in zip(_GENRES_100K, flags, strict=True) if flag == "1"]
-        _add_movie(files, name, number, line, fields[0], fields[1], genres, items)
-
-
-def _add_movie(
-    files: Files,
-    name: str,
-    number: int,
-    line: str,
-    item: str,
-    title: str,
-    genres: list[str],
-    items: Items,
-) -> None:
-    if not item.isdigit() or not title:
-        raise ValueError(
-            f"{files.path}: {name} line {number} is {line!r}: expected a movie's number, title and "
-            "genres"
-        )
-    items.titles[int(item)] = title
-    if genres != [_NO_GENRE]:
-        items.genres[int(item)] = tuple(genres)
-
-
-def _read_csv(files: Files, name: str, header: set[str], items: Items) -> None:
-    if {"movieId", "title", "genres"} <= header:
-        for number, row in _rows(files, name):
-            genres = row["genres"].split("|")
-            _add_movie(files, name, number, str(row), row["movieId"], row["title"], genres, items)
-    elif {"book_id", "title", "authors"} <= header:
-        # In the first published goodbooks-10k the ratings' book_id is the column id of the books.
-        key = "id" if "id" in header else "book_id"
-        for _, row in _rows(files, name):
-            items.titles[int(row[key])] = row["title"]
-    elif {"book_id_csv", "book_id"} <= header:
-        for _, row in _rows(files, name):
-            items.numbers[int(row["book_id_csv"])] = int(row["book_id"])
-
-
-def _rows(files: Files, name: str) -> Iterator[tuple[int, dict[str, str]]]:
-    with files.open(name) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        reader = csv.DictReader(text)
-        for row in reader:
-            yield reader.line_num, row
+def _say(files: Files, name: str, number: int, line: str, expected: str) -> str:
+    return f"{files.path}: {name} line {number} is {line[:200]!r}: expected {expected}"
 
 
 def _describes_books(line: str) -> bool:
@@ -137,9 +143,12 @@ def _describes_books(line: str) -> bool:
         return False
 
 
-def _read_json(files: Files, name: str, wanted: Container[str], items: Items) -> None:
-    with files.open(name) as file:
-        for line in file:
+def _titles(files: Files, name: str, wanted: Container[str]) -> Iterator[tuple[str, str]]:
+    for number, line in _lines(files, name):
+        try:
             book = json.loads(line)
-            if book["book_id"] in wanted:
-                items.titles[book["book_id"]] = book["title"]
+            item, title = str(book["book_id"]), str(book["title"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(_say(files, name, number, line, "book_id and title")) from error
+        if item in wanted:
+            yield item, title

@@ -41,9 +41,14 @@ class Method:
 
     def __post_init__(self) -> None:
         checks.choice("method", self.name, METHODS)
-        checks.number_between("deviations", self.deviations, 0, np.inf, "it multiplies the sd")
-        checks.number_between("delta", self.delta, 0, 1, "it is a chance")
-        checks.whole_number("min_support", self.min_support, 1)
+        deviations = checks.number_between(
+            "deviations", self.deviations, 0, np.inf, "it multiplies the sd"
+        )
+        object.__setattr__(self, "deviations", deviations)
+        delta = checks.number_between("delta", self.delta, 0, 1, "it is a chance")
+        object.__setattr__(self, "delta", delta)
+        support = checks.whole_number("min_support", self.min_support, 1)
+        object.__setattr__(self, "min_support", support)
         if self.name == "hoeffding" and self.delta == 0:
             raise ValueError("delta=0 with method='hoeffding': expected a chance above 0")
 
@@ -104,13 +109,16 @@ class Validation:
         return self.violated / self.entries if self.entries else 0.0
 
 
-def validate(table: FloatArray, held_out: Pooled, min_support: int = 1) -> Validation:
+def validate(
+    table: FloatArray, held_out: Pooled, min_support: int = 1, lower: bool = False
+) -> Validation:
     """Compare pseudo-rewards with the conditional means of held-out users.
 
     Args:
         table: float64 (K, K, R), pseudo-rewards [l, k, j].
-        held_out: ratings by users who were not surveyed.
+        held_out: ratings by users who were not surveyed, the second part of `halves`.
         min_support: conditional means that rest on fewer ratings are not compared.
+        lower: the table holds pseudo-lower bounds, which are violated from the other side.
 
     Raises:
         ValueError: the table has another shape than the ratings.
@@ -119,7 +127,8 @@ def validate(table: FloatArray, held_out: Pooled, min_support: int = 1) -> Valid
         raise ValueError(f"table has shape {table.shape}: expected {held_out.mean.shape}")
     enough = held_out.number >= checks.whole_number("min_support", min_support, 1)
     compared = enough & ~np.eye(held_out.n_arms, dtype=np.bool_)[:, :, None]
-    excess = (held_out.mean - table)[compared]
+    checks.finite("table", np.asarray(table))
+    excess = (table - held_out.mean if lower else held_out.mean - table)[compared]
     violated = excess[excess > 1e-9]
     return Validation(
         int(compared.sum()),

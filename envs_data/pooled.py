@@ -66,7 +66,9 @@ class Pooled:
         return deviation
 
     def bootstrap_quantile(self, chance: float, resamples: int, seed: int) -> FloatArray:
-        """Take a quantile of the mean over resampled users; NaN where a resample has no rating.
+        """Take a quantile of the mean over resampled users.
+
+        A resample without a rating says nothing; NaN where more than half of them do so.
 
         Args:
             chance: of the quantile, from 0 to 1.
@@ -80,7 +82,10 @@ class Pooled:
         for each in means:
             weights = rng.multinomial(self.n_users, np.full(self.n_users, 1 / self.n_users))
             each[:] = _ratio(self._pool(total, weights), self._pool(number, weights))
-        return np.quantile(means, chance, axis=0)
+        silent = np.isnan(means).mean(axis=0) > 0.5
+        means[:, silent] = 0
+        quantile: FloatArray = np.where(silent, np.nan, np.nanquantile(means, chance, axis=0))
+        return quantile
 
     @cached_property
     def _cells(self) -> tuple[IntArray, IntArray]:

@@ -134,16 +134,15 @@ def coded(what: str, ids: AnyArray) -> tuple[AnyArray, IntArray]:
     if ids.dtype.kind in "iu":
         known, place = np.unique(ids, return_inverse=True)
         return known, place.astype(np.int64, copy=False)
-    wrong = [each for each in ids[:1000].tolist() if not isinstance(each, str | int)]
-    if ids.dtype.kind not in "OUST" or wrong:
-        example = wrong[0] if wrong else ids.flat[0] if ids.size else None
-        raise ValueError(
-            f"{what} id {example!r} of type {type(example).__name__}: expected integers or "
-            "strings; fill missing ids and convert, as with .astype(int) or .astype(str)"
-        )
     import pandas as pd
 
-    place, known = pd.factorize(ids, sort=True)
-    if (place < 0).any():
-        raise ValueError(f"a {what} id is missing: expected integers or strings; drop these rows")
-    return np.asarray(known), place.astype(np.int64, copy=False)
+    place, known = pd.factorize(np.asarray(ids, dtype=object), use_na_sentinel=False)
+    wrong = [each for each in known.tolist() if type(each) is not type(known[0])]
+    wrong += [each for each in known[:1].tolist() if not isinstance(each, str)]
+    if wrong:
+        raise ValueError(
+            f"{what} id {wrong[0]!r} of type {type(wrong[0]).__name__}: expected integers, or "
+            "strings alone; fill missing ids and convert, as with .astype(int) or .astype(str)"
+        )
+    order = np.argsort(known.astype(str), kind="stable")
+    return np.asarray(known)[order], np.argsort(order)[place].astype(np.int64, copy=False)

@@ -35,9 +35,10 @@ class Split:
 
     def __post_init__(self) -> None:
         remedy = "it is a share of the ratings"
-        checks.number_between("train_share", self.train_share, 0, 1, remedy)
+        share = checks.number_between("train_share", self.train_share, 0, 1, remedy)
+        object.__setattr__(self, "train_share", share)
         checks.choice("split", self.order, SPLITS)
-        checks.whole_number("split_seed", self.seed, 0)
+        object.__setattr__(self, "seed", checks.whole_number("split_seed", self.seed, 0))
 
     def training_users(self, user: IntArray, times: IntArray | None = None) -> BoolArray:
         """Choose the training half.

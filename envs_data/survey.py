@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
+from cmab_gym.data.archive import UNREADABLE
 from cmab_gym.data.arms import Arms
 from cmab_gym.data.methods import Method, validate
 from cmab_gym.data.pooled import Pooled
@@ -126,7 +127,7 @@ class Survey:
                     meta["reward_unit"],
                     meta["provenance"],
                 )
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, KeyError, TypeError, MemoryError, *UNREADABLE) as error:
             raise ValueError(
                 f"{path} is not a survey ({type(error).__name__}: {error}); rebuild it"
             ) from error
@@ -159,6 +160,9 @@ def take_survey(
     N ratings before.
     """
     support = read_only(ratings.star_codes[0] if reward_support is None else reward_support)
+    if support.ndim != 1 or not support.size or not (np.diff(support) > 0).all():
+        raise ValueError(f"reward_support={support}: expected increasing numbers, without repeats")
+    checks.finite("reward_support", support)
     bounds = (float(support[0]), float(support[-1]))
     training, test = halves(ratings, arms, split, support)
     counts = np.bincount(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ import gymnasium as gym
 from numpy.typing import ArrayLike
 
 from cmab_gym.arrays import read_only
+from cmab_gym.data.archive import stamp
 from cmab_gym.data.arms import Arms, genre_arms, listed_arms, most_rated_arms
 from cmab_gym.data.cache import locate
 from cmab_gym.data.methods import Method
@@ -53,7 +54,15 @@ def ratings_model(
 ) -> HistogramModel:
     """Build the model of `CMAB-Ratings-v0`; the arguments are those of `RatingsEnv`."""
     if isinstance(data, Survey):
+        if any((user, item, rating, category, time, n_arms, items is not None, genres)):
+            raise ValueError(
+                "data is a Survey: expected mask, pad and mask_seed alone; columns and arms are "
+                "chosen when a survey is taken"
+            )
         return data.model(mask, pad, mask_seed)
+    if sum((n_arms is not None, items is not None, bool(genres))) > 1:
+        given = f"n_arms={n_arms!r}, items={items!r}, genres={genres!r}"
+        raise ValueError(f"{given}: expected one of them at most, to choose the arms")
     who = Split(train_share, split, split_seed)
     how = Method(method, deviations, delta, min_support)
     support = None if reward_support is None else tuple(read_only(reward_support).tolist())
@@ -62,8 +71,9 @@ def ratings_model(
     columns = (user, item, rating, category, time)
     if isinstance(data, str | Path):
         path = locate(data).resolve()
-        wanted = None if genres or category or listed is not None else n_arms or N_ARMS
-        key = (str(path), path.stat().st_mtime_ns if path.exists() else 0)
+        number = N_ARMS if n_arms is None else n_arms
+        wanted = None if genres or category or listed is not None else number
+        key = (str(path), stamp(path))
         survey = _surveyed(key, columns, wanted, on_error, choice, who, how, support)
     else:
         ratings = data if isinstance(data, Ratings) else frame_ratings(data, *columns)
@@ -73,7 +83,7 @@ def ratings_model(
 
 @lru_cache(maxsize=4)
 def _surveyed(
-    key: tuple[str, int],
+    key: tuple[str, Hashable],
     columns: tuple[str, ...],
     most_rated: int | None,
     on_error: Any,
@@ -104,7 +114,8 @@ def _arms(
         return genre_arms(ratings, genres, draw)
     if by_category and n_arms is None:
         return listed_arms(ratings, ratings.item_ids.tolist())
-    return most_rated_arms(ratings, n_arms or N_ARMS)
+    default = min(N_ARMS, ratings.item_ids.size)
+    return most_rated_arms(ratings, default if n_arms is None else n_arms)
 
 
 def from_ratings(source: Any, **settings: Any) -> gym.Env[Any, Any]:
@@ -152,7 +163,8 @@ class RatingsEnv(BanditEnv):
         category: name of a column whose values are the arms, instead of items. A user's ratings
             of a category all count, while of several ratings of one item the last one does.
         time: name of a column of integer times, for split="by-time".
-        n_arms: how many of the most rated items are arms; default 20, or all categories.
+        n_arms: how many of the most rated items are arms; default 20 (or all, if there are fewer),
+            or all categories.
         items: ids of the items that are arms, instead.
         genres: make genres the arms: "random", "first" or "all" of a movie's genres count.
         genre_draw: which random draw of the genres.

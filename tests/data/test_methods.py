@@ -143,6 +143,10 @@ def test_validation_by_hand():
     assert found.share == 0.4
     assert validate(table, held_out, min_support=2).entries == 1
     assert validate(np.full_like(table, 5), held_out).violated == 0
+    lower = Method().lower(pooled(), BOUNDS)
+    # From below: s_01(1) = s_01(3) = 5 but 1 and 5; s_10(1) = 4 but 1; the others hold.
+    assert validate(lower, held_out, lower=True).violated == 2
+    assert validate(np.ones_like(table), held_out, lower=True).violated == 0
     with pytest.raises(ValueError, match=r"table has shape \(1, 2\)"):
         validate(np.ones((1, 2)), held_out)
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import zipfile
 from functools import partial
 
@@ -204,14 +205,85 @@ def test_most_rated_counts_each_pair_once(tmp_path):
     assert everything.item_ids[everything.most_rated(2)].tolist() == [0, 1]
 
 
+def test_a_name_is_no_pattern_and_gzip_is_told_by_content(tmp_path):
+    (tmp_path / "r1.csv").write_text("user_id,book_id,rating\n9,9,1\n")
+    odd = tmp_path / "r[12]*.csv"
+    odd.write_bytes(gzip.compress(b"user_id,book_id,rating\n7,8,4\n"))
+    read = read_ratings(odd)
+    assert (read.user_ids.tolist(), read.stars.tolist()) == ([7], [4])
+    plain = tmp_path / "plain.csv.gz"
+    plain.write_text("user_id,book_id,rating\n7,8,4\n")
+    assert read_ratings(plain).stars.tolist() == [4]
+    zipped = archive(tmp_path / "z.zip", {"r.bin": odd.read_bytes()})
+    assert read_ratings(zipped).stars.tolist() == [4]
+
+
+def test_titles_come_from_the_same_data_set(tmp_path):
+    (tmp_path / "ratings.csv").write_text("book_id,user_id,rating\n1,5,4\n8,5,4\n")
+    (tmp_path / "movies.csv").write_bytes(MOVIES_CSV)
+    (tmp_path / "books.csv").write_text(BOOKS)
+    (tmp_path / "notes.gz").write_bytes(b"\x1f\x8bjunk")
+    read = read_ratings(tmp_path)
+    assert read.titles == {8: 'One, "Two"'}
+    assert read.genres == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("movies.dat", b"1::Toy Story (1995)::Animation\nx::Jumanji::Drama\n", "x::Jumanji"),
+        ("movies.csv", b"movieId,title,genres\n1,Toy\n", "1,Toy"),
+        ("u.item", U_ITEM + b"3|short\n", "3|short"),
+    ],
+)
+def test_a_damaged_items_file_is_named(name, content, text, tmp_path):
+    ratings = {"movies.dat": DAT, "movies.csv": CSV, "u.item": U_DATA}[name]
+    path = archive(tmp_path / "m.zip", {f"m/{name}": content, "m/ratings": ratings})
+    with pytest.raises(ValueError, match=rf"{name} line \d is .*{re.escape(text)}"):
+        read_ratings(path)
+
+
+def test_skipping_lines_does_not_hide_a_damaged_file(tmp_path):
+    content = bytearray(gzip.compress(json_lines(JSON * 20_000), 0))
+    content[30_000:30_040] = b"x" * 40
+    path = tmp_path / "r.json.gz"
+    path.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match=r"r.json.gz cannot be read \(BadGzipFile"):
+        read_ratings(path, on_error="skip")
+
+
+def test_columns_that_differ_in_case_only_are_refused(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("u,i,r,R\n1,2,3,4\n")
+    with pytest.raises(ValueError, match="several columns called 'r', but for case"):
+        read_table(path, "u", "i", "r")
+    path.write_text("u,i,r,x,x,column0\n1,2,3,4,5,6\n")
+    assert read_table(path, "u", "i", "r").stars.tolist() == [3]
+
+
+def test_text_ids_that_are_numbers_become_numbers_and_others_stay(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("u,i,r\n10,2,3\n9,007,4\n10,11,5\n")
+    read = read_table(path, "u", "i", "r")
+    assert read.user_ids.tolist() == [9, 10]
+    assert read.users.tolist() == [1, 0, 1]
+    assert read.item_ids.tolist() == ["007", "11", "2"]
+
+
+def test_a_table_of_ones_own_is_called_by_its_file(tmp_path):
+    path = tmp_path / "mine.csv"
+    rows = "".join(f"{row},1,3\n" for row in range(100_000))
+    path.write_text("u,i,r\n" + rows)
+    assert read_table(path, "u", "i", "r").source == "mine.csv"
+
+
 def test_only_the_most_rated_items_are_kept(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("user_id,book_id,rating\n1,8,4\n2,9,1\n3,9,2\n4,10,3\n")
     read = read_ratings(path, most_rated=2)
     assert read.item_ids.tolist() == [8, 9]  # ties by id
     assert_array_equal(read.stars, [4, 1, 2])
-    with pytest.raises(ValueError, match="n_arms=4: expected at most 3"):
-        read_ratings(path, most_rated=4)
+    assert read_ratings(path, most_rated=4).item_ids.tolist() == [8, 9, 10]
 
 
 @pytest.mark.parametrize(
@@ -222,6 +294,12 @@ def test_only_the_most_rated_items_are_kept(tmp_path):
         (CSV + b"x,4,3,1\r\n", 4, "x,4,3,1"),
         (CSV + b"3,,3,1\r\n", 4, "3,,3,1"),
         (CSV + b"3,4,five,1\r\n", 4, "3,4,five,1"),
+        (CSV + b"3,4,1_0,1\r\n", 4, "3,4,1_0,1"),
+        (CSV + b"3,4,5,1.5\r\n", 4, "3,4,5,1.5"),
+        (CSV + b"3,4,5,\r\n", 4, "3,4,5,"),
+        (CSV + b"1.4,4,5,1\r\n", 4, "1.4,4,5,1"),
+        (CSV + b"1e3,4,5,1\r\n", 4, "1e3,4,5,1"),
+        (json_lines(JSON) + b"[1, 2]\n", 4, "[1, 2]"),
         (json_lines(JSON) + b'{"user_id":"b","book\n', 4, '{"user_id":"b","book'),
         (json_lines(JSON) + b'{"user_id":"b","rating":3}\n', 4, '{"user_id":"b","rating":3}'),
     ],
@@ -345,18 +423,18 @@ def test_categories_keep_every_rating_of_different_items(from_file, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"who": [1.0, 2.0, np.nan, 4.0]}, r"user id 1.0 of type float: expected integers or str"),
-        (
-            {"who": ["a", None, "b", "c"]},
-            r"user id (nan|None) of type",
-        ),
+        ({"who": [1.0, 2.0, np.nan, 4.0]}, r"user id 1.0 of type float: expected integers, or str"),
+        ({"who": ["a", None, "b", "c"]}, r"user id (nan|None) of type"),
+        ({"who": ["a", 1, "b", "c"]}, r"user id 1 of type int: expected integers, or strings"),
+        ({"when": [1.5, 2, 3, 4]}, r"column 'when' of type float64: expected whole numbers"),
+        ({"when": pd.to_datetime(["2020-01-01", None] * 2)}, r"'when' lacks 2 times"),
         ({"score": [1, np.nan, 2, 3]}, r"stars\[1\] is nan"),
         ({"score": ["good", "bad", "x", "y"]}, r"column 'score'.*expected numbers"),
     ],
 )
 def test_wrong_frames(change, message):
     with pytest.raises(ValueError, match=message):
-        frame_ratings(FRAME.assign(**change), "who", "what", "score")
+        frame_ratings(FRAME.assign(**change), "who", "what", "score", "", "when")
 
 
 def test_wrong_columns(tmp_path):

@@ -99,6 +99,31 @@ def test_a_changed_file_is_read_again(frame, tmp_path):
     assert first.problem.reward_bounds == (0.5, 5)
 
 
+def test_a_changed_folder_or_companion_is_read_again(tmp_path):
+    rows = [(user, item, 1 + (user + item) % 2) for user in range(9) for item in (1, 2)]
+    ratings = tmp_path / "ratings.csv"
+    text = "".join(f"{user},{item},{star}\n" for user, item, star in rows)
+    ratings.write_text("user_id,book_id,rating\n" + text)
+    books = tmp_path / "books.csv"
+    books.write_text("book_id,authors,title\n1,A,Old\n2,B,Two\n")
+    for data in (tmp_path, ratings):
+        books.write_text("book_id,authors,title\n1,A,Old\n2,B,Two\n")
+        assert "Old" in ratings_model(data, n_arms=2).arm_names
+        books.write_text("book_id,authors,title\n1,A,Newer\n2,B,Two\n")
+        assert "Newer" in ratings_model(data, n_arms=2).arm_names
+
+
+def test_a_survey_takes_no_columns(frame):
+    survey = take_survey(
+        given := Ratings.from_columns(
+            frame["who"].to_numpy(), frame["what"].to_numpy(), frame["stars"].to_numpy()
+        ),
+        listed_arms(given, [0, 1]),
+    )
+    with pytest.raises(ValueError, match="data is a Survey: expected mask, pad and mask_seed"):
+        ratings_model(survey, user="who")
+
+
 def test_from_a_csv_to_a_plot_in_one_command(frame, tmp_path, capsys):
     frame.to_csv(tmp_path / "r.csv", index=False)
     arguments = f"run CMAB-Ratings-v0 --set data={tmp_path}/r.csv user=who item=what rating=stars"
@@ -112,6 +137,9 @@ def test_from_a_csv_to_a_plot_in_one_command(frame, tmp_path, capsys):
     ("settings", "message"),
     [
         ({"user": "nobody"}, "user='nobody' is no column of the frame"),
+        ({"n_arms": 0}, "n_arms=0: expected an integer of at least 1"),
+        ({"items": [3], "n_arms": 2}, r"n_arms=2, items=\[3\].*: expected one of them at most"),
+        ({"reward_support": [1, 2, 2]}, "expected increasing numbers"),
         ({"n_arms": 99}, "n_arms=99: expected at most"),
         ({"items": [999]}, "item 999 has no rating"),
         ({"split": "by-time"}, "expected ratings with times"),
@@ -123,7 +151,7 @@ def test_from_a_csv_to_a_plot_in_one_command(frame, tmp_path, capsys):
 )
 def test_wrong_settings(frame, settings, message):
     with pytest.raises(ValueError, match=message):
-        ratings_model(frame, **{**COLUMNS, "n_arms": 4, **settings})
+        ratings_model(frame, **{**COLUMNS, **settings})
 
 
 def test_data_is_needed():

@@ -88,6 +88,13 @@ def test_a_missing_or_wrong_archive(tmp_path):
         movielens_model(data=text)
 
 
+def test_ratings_of_another_kind_are_refused(tmp_path):
+    path = tmp_path / "ratings.csv"
+    path.write_text("user_id,book_id,rating\n" + "".join(f"{u},1,3\n" for u in range(9)))
+    with pytest.raises(ValueError, match=r"holds Goodreads.*: expected MovieLens"):
+        movielens_model("movie", data=path)
+
+
 def test_the_raw_archive_unlocks_other_settings(raw_data):
     archive = raw_data / "ml-1m.zip"
     same = movielens_model("movie", data=archive)
