@@ -89,12 +89,7 @@ def test_movielens(name, place, tmp_path):
     assert_array_equal(read.item_ids[read.items], [3952, 1])
     assert_array_equal(read.stars, [4.5, 0.5] if name == "latest" else [5, 3])
     assert read.times is not None
-    titles = {
-        "1M": "Toy: Story::2 (1995)",
-        "latest": "Toy, Story (1995)",
-        "100K": "Toy Story (1995)",
-    }
-    assert read.titles[1] == titles[name]
+    assert read.titles[1] == TITLES[name]
     assert read.titles[3952].startswith("Café")
     genres = {
         "1M": {1: ("Animation", "Comedy"), 3952: ("Drama",)},
@@ -104,9 +99,7 @@ def test_movielens(name, place, tmp_path):
     assert read.genres == genres[name]
 
 
-@pytest.mark.parametrize(
-    "wrap", [lambda b: b, lambda b: b"\xef\xbb\xbf" + b.replace(b"\n", b"\r\n") + b"\r\n\r\n"]
-)
+@pytest.mark.parametrize("wrap", [bytes, as_windows_writes])
 @pytest.mark.parametrize("content", [DAT, CSV.replace(b"\r", b""), U_DATA])
 def test_windows_files_and_empty_lines(content, wrap, tmp_path):
     path = tmp_path / "file"

@@ -35,10 +35,14 @@ def test_any_split_holds_more_than_the_share_and_not_one_user_too_many(counts, s
         return  # too few users
     held = counts[trains].sum()
     assert held > share * counts.sum()
-    last = counts[trains].min() if order == "heavy-users" else counts[trains].max()
-    assert held - last <= share * counts.sum()
-    if order == "heavy-users":
-        assert counts[trains].min() >= counts[~trains].max()
+    users = {
+        "heavy-users": np.argsort(-counts, kind="stable"),
+        "random": np.random.default_rng(0).permutation(counts.size),
+        "by-time": np.arange(counts.size),
+    }[order]
+    chosen = users[: trains.sum()]
+    assert trains[chosen].all()
+    assert held - counts[chosen[-1]] <= share * counts.sum()
 
 
 def test_those_who_rated_first_are_surveyed_first():

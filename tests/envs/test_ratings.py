@@ -80,14 +80,19 @@ def test_a_survey_can_be_taken_once_and_played_often(frame):
         {"split": "random", "split_seed": 3},
         {"split": "by-time", "time": "when"},
         {"train_share": 0.2},
-        {"reward_support": np.arange(0, 5.5, 0.5)},
     ],
 )
 def test_every_choice_changes_the_table(frame, settings):
     base = ratings_model(frame, **COLUMNS, n_arms=4).problem
     other = ratings_model(frame, **COLUMNS, n_arms=4, **settings).problem
-    same_shape = other.pseudo_rewards.shape == base.pseudo_rewards.shape
-    assert not same_shape or (other.pseudo_rewards != base.pseudo_rewards).any()
+    assert (other.pseudo_rewards != base.pseudo_rewards).any()
+
+
+def test_the_support_may_hold_more_than_the_ratings_that_occur(frame):
+    support = np.arange(0, 5.5, 0.5)
+    problem = ratings_model(frame, **COLUMNS, n_arms=4, reward_support=support).problem
+    assert_array_equal(problem.reward_support, support)
+    assert problem.reward_bounds == (0, 5)
 
 
 def test_a_changed_file_is_read_again(frame, tmp_path):
