@@ -91,6 +91,18 @@ def parser() -> argparse.ArgumentParser:
     )
     run.set_defaults(command=_run)
 
+    again = commands.add_parser("reproduce", help="run the paper's experiments and compare")
+    again.add_argument(
+        "panels", nargs="*", metavar="PANEL", help="as 10 or 10a; default all 23 panels"
+    )
+    again.add_argument("--rounds", type=int, default=5000, help="pulls per trial (default 5000)")
+    again.add_argument("--trials", type=int, default=100, help="trials (default 100)")
+    again.add_argument("--quick", action="store_true", help="500 rounds, 10 trials: a first look")
+    again.add_argument("--seed", type=int, default=0, help="decides all random numbers (default 0)")
+    again.add_argument("--jobs", type=int, default=-1, help="processes (default one per core)")
+    again.add_argument("--out", default="reproduction", help="folder (default reproduction)")
+    again.set_defaults(command=_reproduce)
+
     look = commands.add_parser("inspect", help="means, gaps, phi and competitive arms")
     _add_environment(look)
     look.add_argument("--seed", type=int, default=0, help="of the measured C (default 0)")
@@ -171,6 +183,26 @@ def _run(chosen: argparse.Namespace) -> int:
     if results.manifest.get("interrupted"):
         return INTERRUPTED
     return AGENT_FAILED if results.failures else OK
+
+
+def _reproduce(chosen: argparse.Namespace) -> int:
+    from cmab_gym.evaluation.reproduce import reproduce
+    from cmab_gym.paper import PANELS
+
+    known = {panel.name.removeprefix("fig"): panel for panel in PANELS}
+    asked = [name.removeprefix("fig") for name in chosen.panels]
+    for name in asked:
+        if not any(key == name or key[:-1] == name for key in known):
+            raise ValueError(f"no panel {name!r}: expected figures or panels of {', '.join(known)}")
+    panels = [p for key, p in known.items() if not asked or key in asked or key[:-1] in asked]
+    rounds, trials = (500, 10) if chosen.quick else (chosen.rounds, chosen.trials)
+    out = _folder(chosen.out)
+    with progress_bar("playing", len(panels), "panels") as advance:
+        table = reproduce(panels, out, rounds, trials, chosen.seed, chosen.jobs, advance)
+    counts = table["verdict"].value_counts()
+    print_table(("verdict", "values"), [(str(name), str(count)) for name, count in counts.items()])
+    print(f"written to {out}: read {out / 'report.md'}")
+    return OK
 
 
 def _folder(name: str) -> Path:

@@ -53,6 +53,37 @@ def plot_regret(results: Results, path: str | Path, title: str | None = None) ->
     return path
 
 
+def plot_panels(panels: Sequence[Results], titles: Sequence[str], path: Path, title: str) -> Path:
+    """Draw several results side by side, as the panels of one figure with one legend.
+
+    Args:
+        panels: results of the same agents.
+        titles: one for each panel.
+        path: the picture; its ending chooses the format.
+        title: of the whole.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.6 * len(panels), 4.4), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    every = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, results, own in zip(every, panels, titles, strict=True):
+        draw_regret(axes, results)
+        axes.set_title(own, fontsize=10)
+    handles, labels = every[0].get_legend_handles_labels()
+    about = every[0].get_legend().get_title().get_text()
+    for axes in every:
+        axes.get_legend().remove()
+    figure.legend(
+        handles, labels, title=about, loc="outside lower center", ncols=len(labels), handlelength=4
+    )
+    figure.suptitle(title, fontsize=11)
+    kind = path.suffix.lstrip(".")
+    write_whole(path, lambda part: figure.savefig(part, format=kind))
+    return path
+
+
 def draw_regret(axes: Axes, results: Results) -> None:
     """Draw the curves, their bands and their names into axes of the caller's."""
     from matplotlib.ticker import MaxNLocator
@@ -85,7 +116,7 @@ def draw_regret(axes: Axes, results: Results) -> None:
     axes.set_xlabel("round")
     axes.set_ylabel(f"cumulative regret ({unit})")
     axes.set_xlim(0, rounds[-1])
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3, linewidth=0.5)
     for side in ("top", "right"):

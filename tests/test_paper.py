@@ -1,0 +1,52 @@
+import json
+
+import gymnasium as gym
+import pytest
+
+import cmab_gym
+from cmab_gym.paper import AGENTS, FIGURES, PANELS
+from cmab_gym.theory import analyse
+
+BY_NAME = {panel.name: panel for panel in PANELS}
+
+
+def test_there_are_23_panels_of_9_figures():
+    assert len(PANELS) == len(BY_NAME) == 23
+    assert {panel.figure for panel in PANELS} == set(FIGURES)
+    assert cmab_gym.__version__
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
+def test_every_panel_plays(panel):
+    env = gym.make(panel.env_id, **panel.env_kwargs)
+    env.reset(seed=0)
+    assert env.step(0)[4]["regret"] >= 0
+    for value in panel.draws[1]:
+        gym.make(panel.env_id, **{**panel.env_kwargs, panel.draws[0]: value})
+
+
+@pytest.mark.parametrize("figure", [5, 7, 9])
+def test_known_problems_have_the_published_c(figure):
+    for panel in PANELS:
+        if panel.figure == figure:
+            model = gym.make(panel.env_id, **panel.env_kwargs).unwrapped.model
+            assert analyse(model).n_competitive == panel.competitive, panel.name
+
+
+def test_published_values_are_those_read_from_the_figures(raw_data):
+    published = json.loads((raw_data.parent / "published_figures.json").read_text())
+    compared = 0
+    for key, figure in published.items():
+        if isinstance(figure, dict):
+            for letter, given in figure["panels"].items():
+                panel = BY_NAME[key.split("_")[0] + letter]
+                assert panel.competitive == given["C"]
+                for agent in AGENTS:
+                    assert panel.regret.get(agent) == given.get(agent)
+                settings = {"mask_p": "mask", "pad_q": "pad"}
+                for name, keyword in settings.items():
+                    if name in given:
+                        assert panel.env_kwargs[keyword] == given[name]
+                assert panel.env_kwargs["train_share"] == figure["train_share"]
+                compared += 1
+    assert compared == 16
