@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +35,11 @@ OnError = Literal["raise", "skip"]
 
 
 def read_ratings(
-    path: str | Path, *, most_rated: int | None = None, on_error: OnError = "raise"
+    path: str | Path,
+    *,
+    most_rated: int | None = None,
+    only: Sequence[Any] | None = None,
+    on_error: OnError = "raise",
 ) -> Ratings:
     """Read the ratings in a file, a folder or a zip archive; the format is told by its content.
 
@@ -47,6 +51,7 @@ def read_ratings(
         path: where they are.
         most_rated: keep only the ratings of this many items, or of all if there are fewer. A file
             of any size then needs little memory. None keeps all.
+        only: keep only the ratings of these items, by id, likewise.
         on_error: what a damaged line does: "raise" an error with its number and text, or "skip"
             it; `notes["damaged"]` of the result counts them.
 
@@ -56,7 +61,7 @@ def read_ratings(
     """
     checks.choice("on_error", on_error, ("raise", "skip"))
     with _readable(path), open_files(path) as files:
-        return _read(files, ratings_layout(files), most_rated, on_error)
+        return _read(files, ratings_layout(files), most_rated, only, on_error)
 
 
 def read_table(
@@ -68,6 +73,7 @@ def read_table(
     time: str = "",
     *,
     most_rated: int | None = None,
+    only: Sequence[Any] | None = None,
     on_error: OnError = "raise",
 ) -> Ratings:
     """Read any table of ratings: CSV (also .csv.gz) or Parquet, with named columns.
@@ -80,6 +86,7 @@ def read_table(
         category: name of a column whose values count as the items; "" if items do.
         time: name of the column of times, as integers; "" if there is none.
         most_rated: as in `read_ratings`.
+        only: as in `read_ratings`.
         on_error: as in `read_ratings`.
 
     Raises:
@@ -89,7 +96,7 @@ def read_table(
     checks.choice("on_error", on_error, ("raise", "skip"))
     with _readable(path), open_files(path) as files:
         layout = table_layout(files, user, item, rating, category, time)
-        return _read(files, layout, most_rated, on_error)
+        return _read(files, layout, most_rated, only, on_error)
 
 
 def frame_ratings(
@@ -154,7 +161,13 @@ def _readable(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def _read(files: Files, layout: Layout, most_rated: int | None, on_error: OnError) -> Ratings:
+def _read(
+    files: Files,
+    layout: Layout,
+    most_rated: int | None,
+    only: Sequence[Any] | None,
+    on_error: OnError,
+) -> Ratings:
     with open_scan(files, layout) as scan:
         counts = scan.counts()
         if counts.damaged and on_error == "raise":
@@ -164,11 +177,10 @@ def _read(files: Files, layout: Layout, most_rated: int | None, on_error: OnErro
         if not counts.rows.size:
             raise ValueError(f"{files.path} holds no rating: expected at least one")
         _check_range(layout, counts)
-        ratings = (
-            _coded(scan.rows(), _is_text(layout))
-            if most_rated is None
-            else _top(scan, counts, most_rated)
-        )
+        if most_rated is not None:
+            ratings = _top(scan, counts, most_rated)
+        else:
+            ratings = _coded(scan.rows(_among(counts.items, only)), _is_text(layout))
     known = read_items(files, layout, ratings.item_ids.tolist())
     # Where the items have another number elsewhere, the titles may be known by that one.
     names = {item: str(known.numbers[item]) for item in known.numbers}
@@ -197,6 +209,22 @@ def _check_gzip(files: Files, name: str) -> None:
     with files.open(name) as file:
         while file.read(1 << 20):
             pass
+
+
+def _among(items: AnyArray, only: Sequence[Any] | None) -> AnyArray | None:
+    """Find the wanted items among those of a file, in its own type; None keeps all.
+
+    Raises:
+        ValueError: one of them is not there.
+    """
+    if only is None:
+        return None
+    place = {str(item): i for i, item in enumerate(items.tolist())}
+    missing = [item for item in only if str(item) not in place]
+    if missing:
+        known = ", ".join(map(repr, items[:5].tolist()))
+        raise ValueError(f"item {missing[0]!r} has no rating: expected ids such as {known}")
+    return items[[place[str(item)] for item in only]]
 
 
 def _top(scan: Scan, counts: Counts, number: int) -> Ratings:

@@ -93,10 +93,11 @@ def _surveyed(
     support: tuple[float, ...] | None,
 ) -> Survey:
     """Read and survey a file; kept for the next call, as every agent's batch asks for it."""
+    only = choice[2]  # listed items: with them, too, a file of any size needs little memory
     if any(columns):
-        ratings = read_table(key[0], *columns, most_rated=most_rated, on_error=on_error)
+        ratings = read_table(key[0], *columns, most_rated=most_rated, only=only, on_error=on_error)
     else:
-        ratings = read_ratings(key[0], most_rated=most_rated, on_error=on_error)
+        ratings = read_ratings(key[0], most_rated=most_rated, only=only, on_error=on_error)
     return take_survey(ratings, _arms(ratings, *choice), split, method, support)
 
 

@@ -188,6 +188,19 @@ def test_goodreads_csv(tmp_path):
     assert read.titles == {9: "Nine"}
 
 
+@pytest.mark.parametrize("items", [[9], ["9"]])
+def test_only_the_listed_items_are_kept(items, tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("user_id,book_id,rating\n1,8,4\n2,9,1\n3,9,2\n4,10,3\n")
+    read = read_ratings(path, only=items)
+    assert read.item_ids.tolist() == [9]
+    assert_array_equal(read.stars, [1, 2])
+    own = read_table(path, "user_id", "book_id", "rating", only=items)
+    assert_array_equal(own.stars, [1, 2])
+    with pytest.raises(ValueError, match=r"item 7 has no rating: expected ids such as 9, 8"):
+        read_ratings(path, only=[9, 7])
+
+
 def test_most_rated_counts_each_pair_once(tmp_path):
     rows = [(1, 100, 3)] * 30 + [(user, item, 3) for item in range(60) for user in range(2)]
     path = tmp_path / "r.csv"
