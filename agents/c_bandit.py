@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 
 from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
@@ -41,7 +42,9 @@ class CBandit(IndexAgent):
 
     _pseudo_sums: FloatArray
 
-    def reset(self, problem: BanditProblem, trials: int, rng: TrialStreams | int) -> None:
+    def reset(
+        self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
+    ) -> None:
         """Begin new trials: see `Agent.reset`."""
         super().reset(problem, trials, rng)
         # [b, k, l]: the pseudo-rewards of arm l summed over the pulls of arm k in trial b.

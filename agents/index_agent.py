@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.random import Generator
 
 from cmab_gym.agents.api import TrialError
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
@@ -67,8 +68,10 @@ class IndexAgent:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.policy!r})"
 
-    def reset(self, problem: BanditProblem, trials: int, rng: TrialStreams | int) -> None:
-        """Begin new trials: see `Agent.reset`; rng may be an integer seed."""
+    def reset(
+        self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
+    ) -> None:
+        """Begin new trials: see `Agent.reset`; rng may be a seed or a NumPy generator."""
         self.problem = problem
         self.rng = as_streams(rng, trials)
         self.pulls = np.zeros((trials, problem.n_arms), dtype=np.int64)

@@ -46,7 +46,9 @@ class Copies:
     def __repr__(self) -> str:
         return f"Copies({self.make!r})"
 
-    def reset(self, problem: BanditProblem, trials: int, rng: TrialStreams | int) -> None:
+    def reset(
+        self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
+    ) -> None:
         """Make the copies and begin their trials."""
         streams = as_streams(rng, trials).generators
         self._copies: list[Any] = []

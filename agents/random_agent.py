@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
@@ -18,7 +19,9 @@ class RandomAgent:
     def __repr__(self) -> str:
         return "RandomAgent()"
 
-    def reset(self, problem: BanditProblem, trials: int, rng: TrialStreams | int) -> None:
+    def reset(
+        self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
+    ) -> None:
         """Begin new trials: see `Agent.reset`."""
         self._n_arms = problem.n_arms
         self._rng = as_streams(rng, trials)

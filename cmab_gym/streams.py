@@ -126,15 +126,22 @@ def _standard_normal(rng: Generator, rounds: int, size: int) -> FloatArray:
     return rng.standard_normal((rounds, size))
 
 
-def as_streams(rng: TrialStreams | int, trials: int) -> TrialStreams:
-    """Return rng as the streams of `trials` trials; an integer seed starts new ones.
+def as_streams(rng: TrialStreams | Generator | int, trials: int) -> TrialStreams:
+    """Return rng as the streams of `trials` trials.
+
+    Args:
+        rng: the streams; or an integer seed, or a generator that draws one for each trial.
+        trials: how many trials there are.
 
     Raises:
-        ValueError: rng is neither a seed nor the streams of exactly that many trials.
+        ValueError: rng is none of these, or the streams of another number of trials.
     """
+    if isinstance(rng, Generator):
+        drawn = rng.integers(0, 2**63, size=trials)
+        return TrialStreams([SeedSequence(int(seed)) for seed in drawn])
     if isinstance(rng, TrialStreams):
         if len(rng) != trials:
             raise ValueError(f"rng holds {len(rng)} streams: expected one for each of {trials}")
         return rng
-    seed = checks.whole_number("rng", rng, 0, "or pass a TrialStreams")
+    seed = checks.whole_number("rng", rng, 0, "or pass a NumPy generator")
     return TrialStreams.for_trials(seed, range(trials))

@@ -34,7 +34,10 @@ def test_known_problems_have_the_published_c(figure):
 
 
 def test_published_values_are_those_read_from_the_figures(raw_data):
-    published = json.loads((raw_data.parent / "published_figures.json").read_text())
+    path = raw_data.parent / "published_figures.json"
+    if not path.is_file():
+        pytest.skip(f"no {path}: the values read from the figures are not here to compare with")
+    published = json.loads(path.read_text())
     compared = 0
     for key, figure in published.items():
         if isinstance(figure, dict):

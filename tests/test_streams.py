@@ -38,6 +38,9 @@ def test_the_environment_seed_is_what_a_seed_sequence_says():
 
 def test_as_streams_takes_a_seed_or_the_right_number_of_streams():
     assert len(as_streams(0, 4)) == 4
+    first, again, other = (as_streams(np.random.default_rng(s), 3).uniform() for s in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert len({*first, *other}) == 6
     with pytest.raises(ValueError, match="2 streams: expected one for each of 3"):
         as_streams(TrialStreams.for_trials(0, range(2)), 3)
     with pytest.raises(ValueError, match="rng=-1: expected an integer"):
