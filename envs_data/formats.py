@@ -127,7 +127,10 @@ def ratings_layout(files: Files) -> Layout:
 
 def header_of(line: str, delimiter: str = ",") -> list[str]:
     """Split a header line into names; a nameless column gets the name of its position."""
-    names = next(csv.reader([line], delimiter=delimiter), [])
+    try:
+        names = next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:  # no text at all, as Python 3.10 finds
+        return []
     return [name.strip() or f"column{place}" for place, name in enumerate(names)]
 
 

@@ -159,6 +159,8 @@ class Scan:
         if self.layout.kind == "json":
             names = (self.layout.user, self.layout.item, self.layout.rating)
             columns = ", ".join(f"{text_of(name)}: 'VARCHAR'" for name in names)
+            if self.compression == "none":
+                compression = "'uncompressed'"  # its other name, the only one DuckDB 1.2 knows here
             return (
                 f"read_json({path}, format = 'newline_delimited', ignore_errors = true, "
                 f"compression = {compression}, columns = {{{columns}}})"
