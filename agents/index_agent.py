@@ -105,10 +105,12 @@ class IndexAgent:
     def _checked_index(self) -> FloatArray:
         pulls, means = self.pulls.view(), self.means.view()
         pulls.flags.writeable = means.flags.writeable = False  # a policy only looks
-        index = self.policy.index(pulls, means, self.t, self.problem, self.rng)
-        if np.shape(index) != pulls.shape:
+        index = np.asarray(
+            self.policy.index(pulls, means, self.t, self.problem, self.rng), dtype=np.float64
+        )
+        if index.shape != pulls.shape:
             raise ValueError(
-                f"{self.policy!r}.index() returned the shape {np.shape(index)}: expected "
+                f"{type(self.policy).__name__}.index() returned the shape {index.shape}: expected "
                 f"{pulls.shape}, one number for each trial and arm"
             )
         return index

@@ -44,7 +44,8 @@ class Copies:
         self.make = make
 
     def __repr__(self) -> str:
-        return f"Copies({self.make!r})"
+        made = getattr(self.make, "func", self.make)  # of the registry's partial
+        return f"Copies({getattr(made, '__name__', made)})"
 
     def reset(
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
@@ -78,7 +79,7 @@ class Copies:
 def _blamed_on(trial: int) -> Iterator[None]:
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise TrialError(trial, f"{type(error).__name__}: {error}") from error
 
 

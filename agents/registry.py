@@ -139,6 +139,8 @@ def agent_factory(agent: Any, **parameters: Any) -> AgentFactory:
         return partial(_make_named, *named) if ".py:" in name else factory
     if isinstance(agent, type):
         return _from_class(agent, False, parameters)
+    if isinstance(agent, list | tuple | dict):
+        raise ValueError(f"agent {agent!r}: expected one agent, not several")
     if is_policy(agent):
         return partial(IndexAgent, agent)
     _check_methods(agent, type(agent).__name__)
@@ -204,6 +206,8 @@ def _entry_points() -> tuple[Any, ...]:
 
 
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
+    if not isinstance(text, str):
+        raise ValueError(f"agent {text!r}: expected a name, such as 'c-ucb'")
     # A path may hold brackets too: the parameters come after the class.
     bracket = text.find("(", text.rfind(".py:") + 1)
     if bracket < 0:

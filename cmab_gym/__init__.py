@@ -6,7 +6,7 @@
 from cmab_gym.agents import CBandit, IndexAgent, make_agent, published, register_agent
 from cmab_gym.envs.ratings import from_ratings
 from cmab_gym.envs.registration import register_environments
-from cmab_gym.evaluation import check_agent, evaluate
+from cmab_gym.evaluation import Results, check_agent, evaluate, plot_regret
 from cmab_gym.problem import BanditProblem
 
 __version__ = "0.1.0"
@@ -15,10 +15,12 @@ __all__ = [
     "BanditProblem",
     "CBandit",
     "IndexAgent",
+    "Results",
     "check_agent",
     "evaluate",
     "from_ratings",
     "make_agent",
+    "plot_regret",
     "published",
     "register_agent",
     "register_environments",

@@ -6,8 +6,10 @@ import argparse
 import ast
 import inspect
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -95,8 +97,8 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument(
         "panels", nargs="*", metavar="PANEL", help="as 10 or 10a; default all 23 panels"
     )
-    again.add_argument("--rounds", type=int, default=5000, help="pulls per trial (default 5000)")
-    again.add_argument("--trials", type=int, default=100, help="trials (default 100)")
+    again.add_argument("--rounds", type=int, help="pulls per trial (default 5000)")
+    again.add_argument("--trials", type=int, help="trials (default 100)")
     again.add_argument("--quick", action="store_true", help="500 rounds, 10 trials: a first look")
     again.add_argument("--seed", type=int, default=0, help="decides all random numbers (default 0)")
     again.add_argument("--jobs", type=int, default=-1, help="processes (default one per core)")
@@ -169,20 +171,42 @@ def _run(chosen: argparse.Namespace) -> int:
             progress=advance,
             on_error="keep",
         )
-    # Printed before anything is written: a full disk must not cost the numbers.
-    if results.finished:
-        _print_summary(results)
+    _say_left_out(results.manifest["provenance"])
     for failure in results.failures.values():
         print(f"cmab-gym: error: {failure}", file=sys.stderr)
     if results.finished:
-        results.save(out)
-        plot_regret(results, out / "regret.png")
+        # Neither a full disk may cost the numbers, nor an output that is closed the files.
+        try:
+            with _uninterrupted():
+                (out / "regret.png").unlink(missing_ok=True)  # never beside another run's table
+                results.save(out)
+                plot_regret(results, out / "regret.png")
+        finally:
+            _print_summary(results)
         print(f"written to {out}")
     else:
-        print(f"no agent finished: nothing written to {out}")
+        print(f"no agent finished: {out} is left as it was")
     if results.manifest.get("interrupted"):
         return INTERRUPTED
     return AGENT_FAILED if results.failures else OK
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait until what was played is written."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _say_left_out(provenance: Mapping[str, Any]) -> None:
+    """Say on standard error how many ratings of a file were not used."""
+    counts = provenance.get("left_out", {})
+    some = [f"{number:,} {what}" for what, number in counts.items() if number]
+    if some:
+        print(f"left out of {provenance['source']}: {', '.join(some)}", file=sys.stderr)
 
 
 def _reproduce(chosen: argparse.Namespace) -> int:
@@ -195,7 +219,9 @@ def _reproduce(chosen: argparse.Namespace) -> int:
         if not any(key == name or key[:-1] == name for key in known):
             raise ValueError(f"no panel {name!r}: expected figures or panels of {', '.join(known)}")
     panels = [p for key, p in known.items() if not asked or key in asked or key[:-1] in asked]
-    rounds, trials = (500, 10) if chosen.quick else (chosen.rounds, chosen.trials)
+    rounds, trials = (500, 10) if chosen.quick else (5000, 100)
+    rounds = rounds if chosen.rounds is None else chosen.rounds
+    trials = trials if chosen.trials is None else chosen.trials
     out = _folder(chosen.out)
     with progress_bar("playing", len(panels), "panels") as advance:
         table = reproduce(panels, out, rounds, trials, chosen.seed, chosen.jobs, advance)
@@ -233,6 +259,7 @@ def _inspect(chosen: argparse.Namespace) -> int:
     settings = _keywords(chosen.set)
     env = make_environment(find_environment(chosen.env, settings), 1, 1, settings)
     model: BanditModel = env.unwrapped.model
+    _say_left_out(getattr(model, "provenance", {}))
     analysis = analyse(model)
     _print_arms(model, analysis)
     if model.n_arms <= _SMALL:

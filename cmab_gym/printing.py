@@ -17,8 +17,15 @@ def console(stderr: bool = False) -> Console:
     """Return a console for standard output or standard error."""
     from rich.console import Console
 
+    class Passing(Console):
+        """Lets the caller see that nobody reads on, instead of ending the process."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else _PIPE_WIDTH)
+    terminal = stream is not None and stream.isatty()
+    return Passing(stderr=stderr, highlight=False, width=None if terminal else _PIPE_WIDTH)
 
 
 def print_table(

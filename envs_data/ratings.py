@@ -54,7 +54,7 @@ class Ratings:
             shapes["times"] = self.times.shape
         if len(set(shapes.values())) != 1 or self.stars.ndim != 1 or not self.stars.size:
             raise ValueError(f"ratings have columns {shapes}: expected one length, at least 1")
-        checks.finite("stars", self.stars)
+        checks.finite("stars", self.stars, "drop these rows, as by frame.dropna()")
 
     @classmethod
     def from_columns(

@@ -107,6 +107,8 @@ def frame_ratings(
     Raises:
         ValueError: it is no frame, lacks a column, or an id or a rating is missing.
     """
+    if frame is None:
+        raise ValueError("no ratings: pass data=, a path, a pandas frame, Ratings or a Survey")
     if not hasattr(frame, "columns"):
         raise ValueError(
             f"data of type {type(frame).__name__}: expected a path, a pandas frame, Ratings or a "

@@ -81,7 +81,9 @@ class Survey:
             self.pseudo_rewards, self.reward_support, self.reward_bounds[1], mask, pad, rng
         )
         problem = BanditProblem(table, self.reward_support, self.reward_bounds)
-        return HistogramModel(self.test_counts, problem, self.arm_names, self.reward_unit)
+        return HistogramModel(
+            self.test_counts, problem, self.arm_names, self.reward_unit, self.provenance
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the survey as an `.npz` without pickles; the file appears whole or not at all."""
@@ -246,7 +248,8 @@ def _levels(ratings: Ratings, rows: IntArray, support: FloatArray) -> IntArray:
     wrong = (support[level] != stars) & (np.bincount(place[rows], minlength=stars.size) > 0)
     if wrong.any():
         raise ValueError(
-            f"rating {stars[wrong][0]:g}: expected one of {support}; give the right reward_support"
+            f"rating {stars[wrong][0]:g}: expected one of {support}; CMAB-Ratings-v0 takes another "
+            "reward_support"
         )
     levels: IntArray = level[place[rows]]
     return levels

@@ -1,4 +1,7 @@
 import json
+import shlex
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -59,7 +62,7 @@ def test_a_failing_agent_of_ones_own_keeps_the_others_results(tmp_path, capsys):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert list(manifest["failures"]) == [f"{path}:Bad"]
     assert main([*RUN, str(tmp_path / "none"), "--agents", f"{path}:Bad"]) == 1
-    assert "no agent finished: nothing written" in capsys.readouterr().out
+    assert "is left as it was" in capsys.readouterr().out
     assert not list((tmp_path / "none").iterdir())
 
 
@@ -124,6 +127,31 @@ def test_a_folder_that_cannot_be_written_is_found_before_playing(tmp_path, capsy
         assert "--out" in err
         assert "rounds" not in err
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_an_output_that_nobody_reads_costs_no_results(tmp_path):
+    command = [sys.executable, "-m", "cmab_gym", *RUN, str(tmp_path / "out"), "--agents", "ucb"]
+    for closed in ("| true", ">/dev/full", ">&-"):
+        shell = f"{shlex.join(command)} {closed}"
+        subprocess.run(shell, shell=True, check=False, stderr=subprocess.PIPE)  # noqa: S602
+        names = {path.name for path in (tmp_path / "out").iterdir()}
+        assert names == {"manifest.json", "regret.png", "results.parquet"}, closed
+        for path in (tmp_path / "out").iterdir():
+            path.unlink()
+
+
+def test_ratings_that_are_left_out_are_counted(tmp_path, capsys):
+    path = tmp_path / "r.csv"
+    rows = [f"{user},{item},{1 + (user + item) % 5}" for user in range(9) for item in range(3)]
+    path.write_text("\n".join(["user_id,book_id,rating", *rows, "0,0,3", "x,1,2"]) + "\n")
+    settings = ["--set", f"data={path}", "on_error=skip"]
+    assert main(["inspect", "CMAB-Ratings-v0", *settings]) == 0
+    assert ": 1 damaged, 1 duplicates" in capsys.readouterr().err
+    arguments = ["run", "CMAB-Ratings-v0", *settings, "--agents", "ucb", "--rounds", "9"]
+    assert main([*arguments, "--trials", "2", "--out", str(tmp_path / "out")]) == 0
+    assert ": 1 damaged, 1 duplicates" in capsys.readouterr().err
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["provenance"]["left_out"] == {"damaged": 1, "unrated": 0, "duplicates": 1}
 
 
 def test_repeated_options_add_up(tmp_path, capsys):

@@ -76,6 +76,8 @@ def ratings_model(
         key = (str(path), stamp(path))
         survey = _surveyed(key, columns, wanted, on_error, choice, who, how, support)
     else:
+        if on_error != "raise":
+            raise ValueError("on_error is for files: expected a path; use frame.dropna()")
         ratings = data if isinstance(data, Ratings) else frame_ratings(data, *columns)
         survey = take_survey(ratings, _arms(ratings, *choice), who, how, support)
     return survey.model(mask, pad, mask_seed)
@@ -160,7 +162,8 @@ class RatingsEnv(BanditEnv):
         data: path of a known archive (see `cmab_gym.data.read_ratings`), or name of a data set
             that was fetched; path of a CSV or Parquet file whose columns are named; a pandas
             frame, `Ratings`, or a `Survey`.
-        user, item, rating: names of the columns; needed unless the format is known.
+        user, item, rating: names of the columns; needed unless the format is known. A 0 is a
+            rating like any other, but in the Goodreads interactions, where it means none.
         category: name of a column whose values are the arms, instead of items. A user's ratings
             of a category all count, while of several ratings of one item the last one does.
         time: name of a column of integer times, for split="by-time".

@@ -10,6 +10,7 @@ import numpy as np
 from cmab_gym.agents.api import Agent, AgentError
 from cmab_gym.agents.registry import agent_factory
 from cmab_gym.arrays import FloatArray
+from cmab_gym.evaluation.evaluate import label_of
 from cmab_gym.evaluation.play import Batch, find_environment, play
 
 _PROBLEMS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -35,16 +36,16 @@ def check_agent(agent: Any, rounds: int = 50) -> None:
     for env_id, settings in _PROBLEMS:
         again = agent_factory(agent)()  # one object for all: reset() must forget
         first, second = (_regret(again, env_id, settings, rounds, range(3)) for _ in range(2))
-        where = f"on {env_id} with {settings}"
+        label, where = label_of(again), f"on {env_id} with {settings}"
         if not np.array_equal(first, second):
             raise AgentError(
-                f"{again!r} plays differently {where} when the same seed is used again: take all "
+                f"{label} plays differently {where} when the same seed is used again: take all "
                 "randomness from the rng that reset() is given, and let reset() forget everything"
             )
         alone = [_regret(again, env_id, settings, rounds, range(i, i + 1)) for i in range(3)]
         if not np.array_equal(first, np.concatenate(alone)):
             raise AgentError(
-                f"{again!r} plays differently {where} when trials are played one by one: let each "
+                f"{label} plays differently {where} when trials are played one by one: let each "
                 "trial use its own row of the state and its own stream of rng only"
             )
 
@@ -52,7 +53,7 @@ def check_agent(agent: Any, rounds: int = 50) -> None:
 def _regret(
     agent: Agent, env_id: str, settings: dict[str, Any], rounds: int, trials: range
 ) -> FloatArray:
-    spec, label = find_environment(env_id, settings), repr(agent)
+    spec, label = find_environment(env_id, settings), label_of(agent)
     batch = Batch(
         label, partial(_itself, agent), trials, spec, settings, tuple(range(1, rounds + 1)), 0
     )

@@ -96,7 +96,7 @@ def evaluate(
         "env_kwargs": settings,
         "env_settings": env.unwrapped.settings,
         **_describe(env.unwrapped.model),
-        "agents": {label: _written(agent) for label, agent in given.items()},
+        "agents": {label: label_of(agent) for label, agent in given.items()},
         "rounds": rounds,
         "trials": trials,
         "seed": seed,
@@ -132,7 +132,7 @@ def _labels(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(agents, Mapping):
         pairs = list(agents.items())
     elif isinstance(agents, Iterable) and not isinstance(agents, str):
-        pairs = [(_written(agent), agent) for agent in agents]
+        pairs = [(label_of(agent), agent) for agent in agents]
     else:
         raise ValueError(f"agents={agents!r}: expected a list, such as [{agents!r}]")
     labels = [label for label, _ in pairs]
@@ -169,7 +169,7 @@ def checkpoint_rounds(checkpoints: int | Sequence[int], rounds: int) -> tuple[in
     return tuple(sorted({*chosen, rounds}))
 
 
-def _written(agent: Any) -> str:
+def label_of(agent: Any) -> str:
     """Write an agent as the user would; one that has no repr of its own by its class."""
     if isinstance(agent, str):
         return agent
@@ -184,6 +184,7 @@ def _describe(model: BanditModel) -> dict[str, Any]:
         "reward_unit": model.reward_unit,
         "arm_names": list(model.arm_names),
         "means": model.means.tolist(),
+        "provenance": dict(getattr(model, "provenance", {})),
     }
 
 

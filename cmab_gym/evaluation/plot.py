@@ -65,7 +65,7 @@ def plot_panels(panels: Sequence[Results], titles: Sequence[str], path: Path, ti
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.6 * len(panels), 4.4), dpi=150, layout="constrained")
+    figure = Figure(figsize=(max(6.5, 4.6 * len(panels)), 4.4), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     every = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, results, own in zip(every, panels, titles, strict=True):
@@ -76,7 +76,12 @@ def plot_panels(panels: Sequence[Results], titles: Sequence[str], path: Path, ti
     for axes in every:
         axes.get_legend().remove()
     figure.legend(
-        handles, labels, title=about, loc="outside lower center", ncols=len(labels), handlelength=4
+        handles,
+        labels,
+        title=about,
+        loc="outside lower center",
+        ncols=min(len(labels), 2 * len(panels)),
+        handlelength=4,
     )
     figure.suptitle(title, fontsize=11)
     kind = path.suffix.lstrip(".")

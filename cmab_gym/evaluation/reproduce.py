@@ -207,7 +207,7 @@ def _ranges(
 def _play(panel: Panel, rounds: int, trials: int, seed: int, n_jobs: int) -> Results:
     agents = published(*AGENTS) if panel.settings == "published" else list(AGENTS)
     at = np.linspace(0, rounds, min(rounds, 100) + 1).astype(int)[1:].tolist()
-    return evaluate(
+    results = evaluate(
         panel.env_id,
         agents,
         rounds,
@@ -216,7 +216,11 @@ def _play(panel: Panel, rounds: int, trials: int, seed: int, n_jobs: int) -> Res
         n_jobs,
         panel.env_kwargs,
         checkpoints=sorted({*at, READ_AT} if rounds >= READ_AT else at),
+        on_error="keep",
     )
+    if results.manifest.get("interrupted"):
+        raise KeyboardInterrupt
+    return results
 
 
 def _model(panel: Panel) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -150,14 +151,15 @@ class Results:
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        frame = self.to_pandas()
+        write_whole(folder / TABLE, lambda part: frame.to_parquet(part, index=False))
         manifest = {
             **self.manifest,
+            "table_sha256": _sha256(folder / TABLE),
             "failures": self.failures,
             "agent_seconds": {run.label: round(run.seconds, 4) for run in self.runs},
             "checkpoints": list(self.checkpoints),
         }
-        frame = self.to_pandas()
-        write_whole(folder / TABLE, lambda part: frame.to_parquet(part, index=False))
         text = json.dumps(manifest, indent=2, default=_as_json) + "\n"
         write_whole(folder / MANIFEST, lambda part: part.write_text(text, encoding="utf-8"))
         return folder
@@ -168,6 +170,7 @@ class Results:
 
         Raises:
             FileNotFoundError: the folder does not hold both files.
+            ValueError: they are not those of one run.
         """
         import pandas as pd
 
@@ -177,7 +180,18 @@ class Results:
                 raise FileNotFoundError(
                     f"{folder} has no {name}: expected a folder of Results.save"
                 )
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            belongs = manifest.pop("table_sha256") == _sha256(folder / TABLE)
+        except (ValueError, KeyError) as error:
+            raise ValueError(
+                f"{folder / MANIFEST} is no manifest of Results.save: {error}"
+            ) from error
+        if not belongs:
+            raise ValueError(
+                f"{folder}: {TABLE} is not the one that {MANIFEST} describes: expected files of "
+                "one run; run it again"
+            )
         frame = pd.read_parquet(folder / TABLE)
         checkpoints = tuple(manifest.pop("checkpoints"))
         seconds, failures = manifest.pop("agent_seconds"), manifest.pop("failures")
@@ -205,6 +219,10 @@ def short_labels(labels: Sequence[str]) -> list[str]:
     return [
         full if short.count(brief) > 1 else brief for full, brief in zip(labels, short, strict=True)
     ]
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _as_json(value: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -25,6 +27,7 @@ class HistogramModel(BanditModel):
         problem: what a player may know, over the same K arms and R rewards.
         arm_names: K names; empty numbers them.
         reward_unit: the unit of the rewards.
+        provenance: where the counts are from, as JSON can hold it.
 
     Raises:
         ValueError: a shape does not fit, a count is negative, or an arm has no reward.
@@ -36,6 +39,7 @@ class HistogramModel(BanditModel):
     problem: BanditProblem
     arm_names: tuple[str, ...] = ()
     reward_unit: str = "reward"
+    provenance: Mapping[str, Any] = field(default_factory=dict)
     means: FloatArray = field(init=False)
     reward_pmf: FloatArray = field(init=False)
     _thresholds: FloatArray = field(init=False)

@@ -154,6 +154,12 @@ def test_parameters_out_of_range(name, message):
         make_agent(name)
 
 
+def test_several_agents_are_not_one():
+    for call in (published, make_agent):
+        with pytest.raises(ValueError, match=r"agent \['ucb'\]: expected"):
+            call(["ucb"])
+
+
 @pytest.mark.parametrize("wrong", [UCB, "ucb", 5])
 def test_an_index_agent_needs_a_policy(wrong):
     with pytest.raises(ValueError, match=r"expected an index policy, such as UCB\(\)"):

@@ -160,7 +160,7 @@ def test_wrong_settings(frame, settings, message):
 
 
 def test_data_is_needed():
-    with pytest.raises(ValueError, match="data of type NoneType: expected a path, a pandas frame"):
+    with pytest.raises(ValueError, match="no ratings: pass data="):
         gym.make("CMAB-Ratings-v0")
     with pytest.raises(FileNotFoundError, match=r"none.csv does not exist"):
         gym.make("CMAB-Ratings-v0", data="none.csv")

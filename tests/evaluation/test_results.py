@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,13 @@ def test_what_is_loaded_is_what_was_saved(results, tmp_path):
         assert_array_equal(mine.regret, theirs.regret)
         assert_array_equal(mine.best_arm_pulls, theirs.best_arm_pulls)
     assert read.manifest["seed"] == 1
+    other = evaluate("CMAB-Tabular-v0", ["ucb"], 30, 2).save(tmp_path / "other")
+    (other / "manifest.json").replace(tmp_path / "manifest.json")
+    with pytest.raises(ValueError, match="expected files of one run"):
+        Results.load(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"rounds": ')
+    with pytest.raises(ValueError, match=r"manifest.json is no manifest of Results.save"):
+        Results.load(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"has no results.parquet"):
         Results.load(tmp_path / "elsewhere")
 
@@ -144,6 +152,29 @@ def test_a_manifest_holds_arrays_in_full(tmp_path):
     manifest = json.loads((results.save(tmp_path) / "manifest.json").read_text())
     assert_array_equal(manifest["env_kwargs"]["pmf"], pmf)
     assert manifest["env_settings"]["allow_invalid"] is False
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_the_legend_of_a_figure_is_whole(results, tmp_path, number, monkeypatch):
+    from matplotlib.figure import Figure
+
+    from cmab_gym.evaluation.plot import plot_panels
+
+    boxes = []
+
+    def look(figure, *_, **__):
+        figure.draw_without_rendering()
+        boxes.append((figure.legends[0].get_window_extent(), figure.bbox))
+        (tmp_path / "picture").touch()
+
+    monkeypatch.setattr(Figure, "savefig", lambda figure, part, **_: (look(figure), part.touch()))
+    names = ["a name of some length", "another one", "third", "the fourth of them"]
+    runs = tuple(replace(results.runs[0], label=name) for name in names)
+    panel = replace(results, runs=runs)
+    plot_panels([panel] * number, ["title"] * number, tmp_path / "p.png", "Figure")
+    legend, whole = boxes[0]
+    assert whole.x0 <= legend.x0
+    assert legend.x1 <= whole.x1
 
 
 def test_nothing_to_plot(tmp_path):
