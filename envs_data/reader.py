@@ -171,6 +171,8 @@ def _read(
     on_error: OnError,
 ) -> Ratings:
     with open_scan(files, layout) as scan:
+        if most_rated is None and only is None:
+            scan = scan.keep()
         counts = scan.counts()
         if counts.damaged and on_error == "raise":
             raise ValueError(_say_damaged(files, layout, scan))

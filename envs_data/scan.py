@@ -6,7 +6,7 @@ import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,13 @@ class Scan:
     layout: Layout
     path: str
     compression: str
+    kept: bool = False  # whether the rows have been parsed into a table of DuckDB's
+
+    def keep(self) -> Scan:
+        """Parse all rows once, for when all of them are wanted; they may spill to disk."""
+        query = self._query("store_rejects = true")
+        self.connection.execute(f"CREATE TEMP TABLE parsed AS {query}")
+        return replace(self, kept=True)
 
     def counts(self) -> Counts:
         """Count each item's ratings, and what is unrated or damaged."""
@@ -132,6 +139,8 @@ class Scan:
         return " AND ".join(f"{name} IS NOT NULL" for name in names)
 
     def _query(self, errors: str) -> str:
+        if self.kept:
+            return "SELECT * FROM parsed"
         layout = self.layout
         column = {"csv": self._of_csv, "json": quoted, "parquet": quoted}[layout.kind]
         text = layout.kind == "csv"
