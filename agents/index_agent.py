@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.random import Generator
 
+from cmab_gym import checks
 from cmab_gym.agents.api import TrialError
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
@@ -118,6 +119,21 @@ class IndexAgent:
     def allowed_arms(self) -> BoolArray | None:
         """Return the arms that may be played, bool (B, K); None allows all."""
         return None
+
+
+def check_scale(B: float | None) -> None:
+    """Refuse a scale B of a policy that is no number above 0; None is the problem's.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if B is not None:
+        checks.positive("B", B, "it is the size of the interval of rewards")
+
+
+def scale_of(B: float | None, problem: BanditProblem) -> float:
+    """Return a policy's scale, B; that of the problem's rewards if it has none of its own."""
+    return problem.reward_range if B is None else B
 
 
 def argmax_with_random_ties(index: FloatArray, uniform: FloatArray) -> IntArray:

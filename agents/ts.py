@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab_gym import checks
+from cmab_gym.agents.index_agent import check_scale, scale_of
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
@@ -33,8 +34,7 @@ class TS:
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.B is not None:
-            checks.positive("B", self.B, "it is the size of the interval of rewards")
+        check_scale(self.B)
         checks.positive("beta", self.beta, "it multiplies the variance")
 
     def index(
@@ -46,7 +46,7 @@ class TS:
         rng: TrialStreams,
     ) -> FloatArray:
         """Compute the index (B, K): see `IndexPolicy.index`."""
-        scale = problem.reward_range if self.B is None else self.B
+        scale = scale_of(self.B, problem)
         noise = rng.standard_normal(pulls.shape[1])
         index: FloatArray = means + np.sqrt(self.beta * scale / (pulls + 1)) * noise
         return index

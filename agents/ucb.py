@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab_gym import checks
+from cmab_gym.agents.index_agent import check_scale, scale_of
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
@@ -32,8 +32,7 @@ class UCB:
     B: float | None = None
 
     def __post_init__(self) -> None:
-        if self.B is not None:
-            checks.positive("B", self.B, "it is the size of the interval of rewards")
+        check_scale(self.B)
 
     def index(
         self,
@@ -44,6 +43,6 @@ class UCB:
         rng: TrialStreams,
     ) -> FloatArray:
         """Compute the index (B, K): see `IndexPolicy.index`."""
-        scale = problem.reward_range if self.B is None else self.B
+        scale = scale_of(self.B, problem)
         index: FloatArray = means + np.sqrt(scale**2 * 2 * np.log(t) / pulls)
         return index

@@ -64,7 +64,7 @@ _POETRY_NOTE = (
 
 
 def _published(*values: float) -> Mapping[str, float]:
-    return MappingProxyType(dict(zip(AGENTS, values, strict=True)))
+    return MappingProxyType(dict(zip(AGENTS, values, strict=True)) if values else {})
 
 
 def _tabular(letter: str, title: str, preset: str, competitive: int) -> Panel:
@@ -87,7 +87,7 @@ def _genre(
     return Panel(
         figure, letter, f"p = {mask:g}", "CMAB-MovieLens-v0",
         {"task": "genre", "train_share": share, "mask": mask},
-        regret=_published(*regret) if regret else {},
+        regret=_published(*regret),
         competitive=competitive, draws=_GENRE_DRAWS, note=_GENRE_NOTE,
     )  # fmt: skip
 
@@ -98,7 +98,7 @@ def _movie(
     return Panel(
         figure, letter, f"q = {pad:g}", "CMAB-MovieLens-v0",
         {"task": "movie", "train_share": share, "pad": pad},
-        regret=_published(*regret) if regret else {}, competitive=competitive,
+        regret=_published(*regret), competitive=competitive,
     )  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def _poetry(
     return Panel(
         figure, letter, f"p = {mask:g}, q = 0.1", "CMAB-Goodreads-v0",
         {"train_share": share, "mask": mask, "pad": 0.1},
-        regret=_published(*regret) if regret else {},
+        regret=_published(*regret),
         competitive=competitive, draws=_MASK_DRAWS, note=_POETRY_NOTE, stand_in=True,
     )  # fmt: skip
 

@@ -89,7 +89,7 @@ class BanditProblem:
     @property
     def tolerance(self) -> float:
         """Differences of means and pseudo-rewards up to this are rounding errors."""
-        return 1e-9 * self.reward_range + 1e-14 * max(map(abs, self.reward_bounds))
+        return tolerance_of(self.reward_bounds)
 
     def reward_index(self, rewards: FloatArray) -> IntArray:
         """Find which reward of the support, or which bin, each reward is.
@@ -157,3 +157,9 @@ class BanditProblem:
         if self.reward_edges is not None:
             return self.reward_edges[1:-1]
         return (self.reward_support[:-1] + self.reward_support[1:]) / 2
+
+
+def tolerance_of(reward_bounds: tuple[float, float]) -> float:
+    """Return up to which size differences of rewards in an interval are rounding errors."""
+    low, high = reward_bounds
+    return 1e-9 * (high - low) + 1e-14 * max(abs(low), abs(high))

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO
 
@@ -81,7 +82,7 @@ class Files:
 
     def on_disk(self, name: str) -> Path:
         """Return a path to a file; a zip member is first copied to a name of our own choice."""
-        if not zipfile.is_zipfile(self.path):
+        if not self._zipped:
             return self._real(name)
         # zipfile itself stops at the size that the archive says, and checks the member's CRC.
         copy = self.scratch / str(self.names.index(name))
@@ -90,8 +91,12 @@ class Files:
                 shutil.copyfileobj(source, target, _COPY)
         return copy
 
+    @cached_property
+    def _zipped(self) -> bool:
+        return zipfile.is_zipfile(self.path)
+
     def _open_raw(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        if zipfile.is_zipfile(self.path):
+        if self._zipped:
             return _member(self.path, name)
         return self._real(name).open("rb")
 

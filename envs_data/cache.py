@@ -10,6 +10,7 @@ from pathlib import Path
 import platformdirs
 
 from cmab_gym.data.datasets import DATASETS, Dataset, dataset
+from cmab_gym.files import write_whole
 
 FOLDER_VARIABLE = "CMAB_GYM_DATA"
 _BLOCK = 1 << 20
@@ -122,12 +123,8 @@ def record_path(wanted: Dataset) -> Path:
 def record_checksum(wanted: Dataset, checksum: str) -> None:
     """Record the SHA-256 of a first download, whole or not at all."""
     record = record_path(wanted)
-    part = record.with_name(f".{record.name}.{os.getpid()}.partial")
-    try:
-        part.write_text(f"{checksum.removeprefix('sha256:')}  {wanted.file}\n", encoding="utf-8")
-        part.replace(record)
-    finally:
-        part.unlink(missing_ok=True)
+    line = f"{checksum.removeprefix('sha256:')}  {wanted.file}\n"
+    write_whole(record, lambda part: part.write_text(line, encoding="utf-8"))
 
 
 def algorithm(checksum: str | None) -> str:

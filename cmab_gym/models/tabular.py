@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
 from cmab_gym.models.base import BanditModel, Pull, numbered
-from cmab_gym.problem import BanditProblem
+from cmab_gym.problem import BanditProblem, tolerance_of
 from cmab_gym.pseudo_rewards import conditional_means, first_violation
 
 
@@ -120,7 +120,7 @@ class TabularModel(BanditModel):
         bounds: tuple[float, float],
     ) -> FloatArray:
         true = conditional_means(outcomes, chances, index, support.size)
-        low, high = bounds
+        high = bounds[1]
         if self.pseudo_rewards is None:
             table = np.where(np.isnan(true), high, true)
             arms = np.arange(table.shape[0])
@@ -132,7 +132,7 @@ class TabularModel(BanditModel):
                 f"pseudo_rewards has shape {table.shape}: expected {true.shape}, indexed "
                 f"[l, k, j] for s_lk(r_j) with the rewards {support}"
             )
-        tolerance = 1e-9 * (high - low) + 1e-14 * max(abs(low), abs(high))
+        tolerance = tolerance_of(bounds)
         wrong = None if self.allow_invalid else first_violation(table, true, tolerance)
         if wrong is not None:
             arm, given, j = wrong
