@@ -52,6 +52,13 @@ class CBandit(IndexAgent):
         # One row for each (arm k, reward j): what a pull says of all arms, contiguous.
         self._rows = np.ascontiguousarray(problem.pseudo_rewards.transpose(1, 2, 0))
         self._unknown = unknown_arms(problem)
+        # The least phi of each arm over the significant arms, and the arm that has it. A pull
+        # changes one row of phi, so that most minima stay; one whose own row has risen is `loose`,
+        # no more than an upper bound. That is enough to rule an arm out, and only where it is not
+        # the minimum is taken anew.
+        self._least = np.full((trials, problem.n_arms), np.inf)
+        self._least_at = np.zeros((trials, problem.n_arms), dtype=np.int64)
+        self._loose = np.zeros((trials, problem.n_arms), dtype=np.bool_)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls, and add up rewards and pseudo-rewards."""
@@ -60,6 +67,18 @@ class CBandit(IndexAgent):
         row = self._rows[arms, self.problem.reward_index(rewards)]
         row[pulled] = rewards
         self._pseudo_sums[pulled] += row
+        self._keep_least(arms)
+
+    def _keep_least(self, arms: IntArray) -> None:
+        """Compare the pulled arms' rows of phi with the least of the others."""
+        pulled = (self._trial, arms)
+        phi = self._pseudo_sums[pulled] / self.pulls[pulled][:, None]
+        significant = self.pulls[pulled] * self.problem.n_arms >= self.t
+        least = (phi <= self._least) & significant[:, None]
+        risen = (self._least_at == arms[:, None]) & (phi > self._least)
+        self._loose |= risen
+        np.copyto(self._least_at, arms[:, None], where=least)
+        np.copyto(self._least, phi, where=least | risen)
 
     @property
     def phi(self) -> FloatArray:
@@ -77,8 +96,8 @@ class CBandit(IndexAgent):
         significant = self.significant_arms()
         means = np.where(significant, self.means, -np.inf)
         best = means.max(axis=1, keepdims=True)
-        competitive = self._upper_bounds(significant) >= best
-        allowed: BoolArray = competitive | (means == best) | self._unknown
+        self._tighten_least(significant, best)
+        allowed: BoolArray = (self._least >= best) | (means == best) | self._unknown
         return allowed
 
     def significant_arms(self) -> BoolArray:
@@ -86,14 +105,18 @@ class CBandit(IndexAgent):
         enough: BoolArray = self.pulls * self.problem.n_arms >= self.t
         return enough
 
-    def _upper_bounds(self, significant: BoolArray) -> FloatArray:
-        """Take the least empirical pseudo-reward over the significant arms, (B, K)."""
-        trial, arm = np.nonzero(significant)
-        starts = np.flatnonzero(np.diff(trial, prepend=-1))
-        pulls = np.maximum(self.pulls[trial, arm], 1)  # before any pull all arms are significant
-        phi = self._pseudo_sums[trial, arm] / pulls[:, None]
-        bounds: FloatArray = np.minimum.reduceat(phi, starts, axis=0)
-        return bounds
+    def _tighten_least(self, significant: BoolArray, best: FloatArray) -> None:
+        """Take minima anew whose arm is not significant any more, or that are loose and matter."""
+        lost = ~np.take_along_axis(significant, self._least_at, axis=1)
+        wanted = (lost | (self._loose & (self._least >= best))) & ~self._unknown
+        trial, arm = np.nonzero(wanted)
+        phi = np.full((trial.size, self.problem.n_arms), np.inf)
+        pulls = np.maximum(self.pulls[trial], 1)
+        np.divide(self._pseudo_sums[trial, :, arm], pulls, out=phi, where=significant[trial])
+        at = phi.argmin(axis=1)
+        self._least_at[trial, arm] = at
+        self._least[trial, arm] = phi[np.arange(trial.size), at]
+        self._loose[trial, arm] = False
 
 
 def unknown_arms(problem: BanditProblem) -> BoolArray:
