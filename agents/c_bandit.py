@@ -47,38 +47,41 @@ class CBandit(IndexAgent):
     ) -> None:
         """Begin new trials: see `Agent.reset`."""
         super().reset(problem, trials, rng)
+        n_arms = problem.n_arms
         # [b, k, l]: the pseudo-rewards of arm l summed over the pulls of arm k in trial b.
-        self._pseudo_sums = np.zeros((trials, problem.n_arms, problem.n_arms))
+        self._pseudo_sums = np.zeros((trials, n_arms, n_arms))
         # One row for each (arm k, reward j): what a pull says of all arms, contiguous.
         self._rows = np.ascontiguousarray(problem.pseudo_rewards.transpose(1, 2, 0))
         self._unknown = unknown_arms(problem)
-        # The least phi of each arm over the significant arms, and the arm that has it. A pull
-        # changes one row of phi, so that most minima stay; one whose own row has risen is `loose`,
-        # no more than an upper bound. That is enough to rule an arm out, and only where it is not
-        # the minimum is taken anew.
-        self._least = np.full((trials, problem.n_arms), np.inf)
-        self._least_at = np.zeros((trials, problem.n_arms), dtype=np.int64)
-        self._loose = np.zeros((trials, problem.n_arms), dtype=np.bool_)
+        # The least phi of each arm over the significant arms, and where in (B, K) the arm is that
+        # has it. A pull changes one row of phi, so that most minima stay. One whose own row has
+        # risen is `loose`, no more than an upper bound: enough to rule an arm out, and only where
+        # it is not the minimum is taken anew.
+        self._least = np.full((trials, n_arms), np.inf)
+        self._least_at = np.zeros((trials, n_arms), dtype=np.int64)
+        self._loose = np.zeros((trials, n_arms), dtype=np.bool_)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls, and add up rewards and pseudo-rewards."""
         super().update(arms, rewards)
-        pulled = (self._trial, arms)
         row = self._rows[arms, self.problem.reward_index(rewards)]
-        row[pulled] = rewards
-        self._pseudo_sums[pulled] += row
-        self._keep_least(arms)
+        row[self._trial, arms] = rewards
+        at = self._trial * self.problem.n_arms + arms
+        sums = self._pseudo_sums.reshape(-1, self.problem.n_arms)
+        row += sums[at]
+        sums[at] = row
+        self._keep_least(at, row)
 
-    def _keep_least(self, arms: IntArray) -> None:
+    def _keep_least(self, at: IntArray, row: FloatArray) -> None:
         """Compare the pulled arms' rows of phi with the least of the others."""
-        pulled = (self._trial, arms)
-        phi = self._pseudo_sums[pulled] / self.pulls[pulled][:, None]
-        significant = self.pulls[pulled] * self.problem.n_arms >= self.t
-        least = (phi <= self._least) & significant[:, None]
-        risen = (self._least_at == arms[:, None]) & (phi > self._least)
+        pulls = self.pulls.take(at)
+        row /= pulls[:, None]
+        low = row <= self._least
+        risen = (self._least_at == at[:, None]) & ~low
+        low &= (pulls * self.problem.n_arms >= self.t)[:, None]  # significant
         self._loose |= risen
-        np.copyto(self._least_at, arms[:, None], where=least)
-        np.copyto(self._least, phi, where=least | risen)
+        np.copyto(self._least_at, at[:, None], where=low)
+        np.copyto(self._least, row, where=low | risen)
 
     @property
     def phi(self) -> FloatArray:
@@ -107,16 +110,19 @@ class CBandit(IndexAgent):
 
     def _tighten_least(self, significant: BoolArray, best: FloatArray) -> None:
         """Take minima anew whose arm is not significant any more, or that are loose and matter."""
-        lost = ~np.take_along_axis(significant, self._least_at, axis=1)
-        wanted = (lost | (self._loose & (self._least >= best))) & ~self._unknown
-        trial, arm = np.nonzero(wanted)
-        phi = np.full((trial.size, self.problem.n_arms), np.inf)
-        pulls = np.maximum(self.pulls[trial], 1)
-        np.divide(self._pseudo_sums[trial, :, arm], pulls, out=phi, where=significant[trial])
+        wanted = self._least >= best
+        wanted &= self._loose
+        wanted |= ~significant.take(self._least_at)
+        wanted &= ~self._unknown
+        cells = np.flatnonzero(wanted)
+        trial, arm = np.divmod(cells, self.problem.n_arms)
+        phi = self._pseudo_sums[trial, :, arm]
+        phi /= np.maximum(self.pulls, 1)[trial]  # before any pull all arms are significant
+        phi[~significant[trial]] = np.inf
         at = phi.argmin(axis=1)
-        self._least_at[trial, arm] = at
-        self._least[trial, arm] = phi[np.arange(trial.size), at]
-        self._loose[trial, arm] = False
+        self._least_at.put(cells, trial * self.problem.n_arms + at)
+        self._least.put(cells, phi[np.arange(trial.size), at])
+        self._loose.put(cells, False)
 
 
 def unknown_arms(problem: BanditProblem) -> BoolArray:
