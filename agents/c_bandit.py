@@ -117,8 +117,8 @@ class CBandit(IndexAgent):
         cells = np.flatnonzero(wanted)
         trial, arm = np.divmod(cells, self.problem.n_arms)
         phi = self._pseudo_sums[trial, :, arm]
-        phi /= np.maximum(self.pulls, 1)[trial]  # before any pull all arms are significant
-        phi[~significant[trial]] = np.inf
+        phi += np.where(significant, 0.0, np.inf)[trial]
+        phi /= np.maximum(self.pulls, 1.0)[trial]  # before any pull all arms are significant
         at = phi.argmin(axis=1)
         self._least_at.put(cells, trial * self.problem.n_arms + at)
         self._least.put(cells, phi[np.arange(trial.size), at])

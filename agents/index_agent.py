@@ -159,7 +159,9 @@ def argmax_with_random_ties(index: FloatArray, uniform: FloatArray) -> IntArray:
     largest = index == best
     arms: IntArray = largest.argmax(axis=1)
     if np.count_nonzero(largest) > arms.size:
-        number = largest.sum(axis=1)
-        chosen = (uniform * number).astype(np.int64)
-        arms = (largest.cumsum(axis=1) == chosen[:, None] + 1).argmax(axis=1)
+        last = index.shape[1] - 1 - largest[:, ::-1].argmax(axis=1)
+        tied = np.flatnonzero(last > arms)
+        among = largest[tied]
+        chosen = (uniform[tied] * among.sum(axis=1)).astype(np.int64)
+        arms[tied] = (among.cumsum(axis=1) == chosen[:, None] + 1).argmax(axis=1)
     return arms

@@ -108,9 +108,8 @@ class BanditProblem:
             right = np.abs(self.reward_support[index] - rewards) <= self.tolerance
         else:
             right = (rewards >= self.reward_bounds[0]) & (rewards <= self.reward_bounds[1])
-        wrong = ~right  # so that NaN is wrong
-        if np.any(wrong):
-            value = np.asarray(rewards)[wrong].flat[0]
+        if not right.all():
+            value = np.asarray(rewards)[~right].flat[0]  # ~, so that NaN is wrong
             what = f"one of {self.reward_support}" if self.reward_edges is None else "inside"
             raise ValueError(f"reward {value}: expected {what} {self.reward_bounds}")
         return index
