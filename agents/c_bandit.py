@@ -64,24 +64,28 @@ class CBandit(IndexAgent):
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls, and add up rewards and pseudo-rewards."""
         super().update(arms, rewards)
-        row = self._rows[arms, self.problem.reward_index(rewards)]
+        index = self.problem.reward_index(rewards)
+        row = self._rows[arms, index]
         row[self._trial, arms] = rewards
         at = self._trial * self.problem.n_arms + arms
         sums = self._pseudo_sums.reshape(-1, self.problem.n_arms)
         row += sums[at]
         sums[at] = row
-        self._keep_least(at, row)
-
-    def _keep_least(self, at: IntArray, row: FloatArray) -> None:
-        """Compare the pulled arms' rows of phi with the least of the others."""
         pulls = self.pulls.take(at)
         row /= pulls[:, None]
+        self._tighten_row(arms, index, row)
         low = row <= self._least
         risen = (self._least_at == at[:, None]) & ~low
         low &= (pulls * self.problem.n_arms >= self.t)[:, None]  # significant
         self._loose |= risen
         np.copyto(self._least_at, at[:, None], where=low)
         np.copyto(self._least, row, where=low | risen)
+
+    def _tighten_row(self, arms: IntArray, index: IntArray, row: FloatArray) -> None:
+        """Lower phi given the arms just pulled (B, K), in place; the plain table lowers nothing."""
+
+    def _tighten_columns(self, trial: IntArray, arm: IntArray, phi: FloatArray) -> None:
+        """Lower phi of one arm given every other (N, K), in place, as `_tighten_row` has."""
 
     @property
     def phi(self) -> FloatArray:
@@ -99,7 +103,7 @@ class CBandit(IndexAgent):
         significant = self.significant_arms()
         means = np.where(significant, self.means, -np.inf)
         best = means.max(axis=1, keepdims=True)
-        self._tighten_least(significant, best)
+        self._take_least(significant, best)
         allowed: BoolArray = (self._least >= best) | (means == best) | self._unknown
         return allowed
 
@@ -108,7 +112,7 @@ class CBandit(IndexAgent):
         enough: BoolArray = self.pulls * self.problem.n_arms >= self.t
         return enough
 
-    def _tighten_least(self, significant: BoolArray, best: FloatArray) -> None:
+    def _take_least(self, significant: BoolArray, best: FloatArray) -> None:
         """Take minima anew whose arm is not significant any more, or that are loose and matter."""
         wanted = self._least >= best
         wanted &= self._loose
@@ -119,6 +123,7 @@ class CBandit(IndexAgent):
         phi = self._pseudo_sums[trial, :, arm]
         phi += np.where(significant, 0.0, np.inf)[trial]
         phi /= np.maximum(self.pulls, 1.0)[trial]  # before any pull all arms are significant
+        self._tighten_columns(trial, arm, phi)
         at = phi.argmin(axis=1)
         self._least_at.put(cells, trial * self.problem.n_arms + at)
         self._least.put(cells, phi[np.arange(trial.size), at])

@@ -24,9 +24,15 @@ from cmab_gym.agents.api import Agent
 from cmab_gym.agents.c_bandit import CBandit
 from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.one_trial import Copies
+from cmab_gym.agents.tightened import TightenedCBandit
 
 ENTRY_POINTS = "cmab_gym.agents"
-CORRELATED = "c-"
+# What plays an index policy, by the prefix of its name.
+PLAYERS: dict[str, type[IndexAgent]] = {
+    "": IndexAgent,
+    "c-": CBandit,
+    "tc-": TightenedCBandit,
+}
 
 Class = TypeVar("Class", bound=type)
 AgentFactory = Callable[[], Agent]
@@ -80,12 +86,11 @@ def register_agent(name: str) -> Callable[[Class], Class]:
 
 
 def agent_names() -> list[str]:
-    """List the names that `make_agent` knows, those with the prefix c- included."""
+    """List the names that `make_agent` knows, those with a prefix included."""
     names: list[str] = []
     for spec in _all_specs().values():
-        names.append(spec.name)
-        if is_policy(spec.load()):
-            names.append(CORRELATED + spec.name)
+        prefixes = PLAYERS if is_policy(spec.load()) else ("",)
+        names += [prefix + spec.name for prefix in prefixes]
     return names
 
 
@@ -96,8 +101,8 @@ def agent_class(name: str) -> Any:
         ValueError: the name is unknown.
     """
     specs = _all_specs()
-    base = name.removeprefix(CORRELATED)
-    if base not in specs or (base != name and not is_policy(specs[base].load())):
+    prefix, base = split_prefix(name)
+    if base not in specs or (prefix and not is_policy(specs[base].load())):
         remedy = "; your own go by file.py:Class or module:Class"
         raise ValueError(checks.unknown("agent", name, agent_names()) + remedy)
     return specs[base].load()
@@ -109,7 +114,7 @@ def make_agent(name: str, **parameters: Any) -> Agent:
     Args:
         name: a registered name ("c-ucb"), one with parameters ("c-ucb(B=5)"), or where a class of
             your own is ("my_file.py:MyAgent", "package.module:MyPolicy"); "c-" in front of any
-            index policy gives its correlated version.
+            index policy gives its correlated version, "tc-" the one with tightened pseudo-rewards.
         parameters: passed to the policy or agent; they win over those in the name.
 
     Raises:
@@ -138,7 +143,7 @@ def agent_factory(agent: Any, **parameters: Any) -> AgentFactory:
         # that file has not been loaded yet.
         return partial(_make_named, *named) if ".py:" in name else factory
     if isinstance(agent, type):
-        return _from_class(agent, False, parameters)
+        return _from_class(agent, "", parameters)
     if isinstance(agent, list | tuple | dict):
         raise ValueError(f"agent {agent!r}: expected one agent, not several")
     if is_policy(agent):
@@ -160,7 +165,7 @@ def published(*names: str) -> dict[str, str]:
     result = {}
     for label in names:
         name, given = _parse(label)
-        settings = {**PUBLISHED.get(name.removeprefix(CORRELATED), {}), **given}
+        settings = {**PUBLISHED.get(split_prefix(name)[1], {}), **given}
         inside = ", ".join(f"{key}={value!r}" for key, value in settings.items())
         result[label] = f"{name}({inside})" if inside else name
     return result
@@ -169,6 +174,12 @@ def published(*names: str) -> dict[str, str]:
 def is_policy(thing: Any) -> bool:
     """Tell whether a class or instance is an index policy, not an agent."""
     return hasattr(thing, "index") and not hasattr(thing, "act")
+
+
+def split_prefix(name: str) -> tuple[str, str]:
+    """Split "c-ucb" into "c-" and "ucb"; the prefix is "" where there is none."""
+    prefix = next((each for each in PLAYERS if each and name.startswith(each)), "")
+    return prefix, name.removeprefix(prefix)
 
 
 def _all_specs() -> dict[str, AgentSpec]:
@@ -196,7 +207,7 @@ def _plugins() -> dict[str, AgentSpec]:
 
 
 def _check_name(name: str) -> None:
-    if not name or set(name) & set(":() ") or name.startswith(CORRELATED):
+    if not name or set(name) & set(":() ") or split_prefix(name)[0]:
         raise ValueError(f"agent name {name!r}: expected no ':', brackets, blanks or prefix 'c-'")
 
 
@@ -222,34 +233,36 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
         raise ValueError(f"agent {text!r}: expected name(parameter=number, ...)") from None
 
 
-def _split(name: str) -> tuple[str, bool]:
-    """Take the prefix c- off, unless a file is called so; make a file's path absolute.
+def _split(name: str) -> tuple[str, str]:
+    """Take the prefix off, unless a file is called so; make a file's path absolute.
 
     A worker process may run in another folder.
     """
-    where, colon, attribute = name.rpartition(":")
-    correlated = name.startswith(CORRELATED) and not Path(where or "-").is_file()
-    if correlated:
-        name, where = name.removeprefix(CORRELATED), where.removeprefix(CORRELATED)
+    prefix, base = split_prefix(name)
+    if prefix and Path(name.rpartition(":")[0] or "-").is_file():
+        prefix, base = "", name
+    where, colon, attribute = base.rpartition(":")
     if where.endswith(".py"):
-        name = f"{Path(where).resolve()}{colon}{attribute}"
-    return name, correlated
+        base = f"{Path(where).resolve()}{colon}{attribute}"
+    return prefix, base
 
 
-def _make_named(name: str, correlated: bool, parameters: dict[str, Any]) -> Agent:
-    return _named_factory(name, correlated, parameters)()
+def _make_named(prefix: str, name: str, parameters: dict[str, Any]) -> Agent:
+    return _named_factory(prefix, name, parameters)()
 
 
-def _named_factory(name: str, correlated: bool, parameters: dict[str, Any]) -> AgentFactory:
+def _named_factory(prefix: str, name: str, parameters: dict[str, Any]) -> AgentFactory:
     if ":" not in name:
-        return _from_class(agent_class(CORRELATED * correlated + name), correlated, parameters)
+        return _from_class(agent_class(prefix + name), prefix, parameters)
     cls = _load_target(name)
-    if correlated and not is_policy(cls):
-        raise ValueError(f"{name!r}: 'c-' needs an index policy, a class with index(), not act()")
-    return _from_class(cls, correlated, parameters)
+    if prefix and not is_policy(cls):
+        raise ValueError(
+            f"{name!r}: {prefix!r} needs an index policy, a class with index(), not act()"
+        )
+    return _from_class(cls, prefix, parameters)
 
 
-def _from_class(cls: Any, correlated: bool, parameters: dict[str, Any]) -> AgentFactory:
+def _from_class(cls: Any, prefix: str, parameters: dict[str, Any]) -> AgentFactory:
     label = getattr(cls, "__name__", repr(cls))
     if not callable(cls):
         raise ValueError(f"{label} is not a class: expected an agent or policy class")
@@ -259,7 +272,7 @@ def _from_class(cls: Any, correlated: bool, parameters: dict[str, Any]) -> Agent
         known = list(inspect.signature(cls).parameters)
         raise ValueError(f"{label}: {error}; its parameters are {known or 'none'}") from None
     if is_policy(cls):
-        return partial(CBandit if correlated else IndexAgent, cls(**parameters))
+        return partial(PLAYERS[prefix], cls(**parameters))
     _check_methods(cls, label)
     make = partial(cls, **parameters)
     return make if _plays_batches(cls) else partial(Copies, make)

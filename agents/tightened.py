@@ -1,0 +1,129 @@
+"""`TightenedCBandit`: a C-Bandit that takes all entries of the table together."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from cmab_gym.agents.c_bandit import CBandit
+from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.problem import BanditProblem
+from cmab_gym.streams import TrialStreams
+from cmab_gym.tightening import Tightening, tighten
+
+_GROWTH = 1.5  # programmes are solved anew when the pulls of the best arm have grown so much
+_FIRST = 4.0  # pulls of an arm before its first programme
+_KEPT = 4  # vectors kept for each pair of arms; the oldest is replaced
+
+
+class TightenedCBandit(CBandit):
+    """Rules arms out by tightened pseudo-rewards beside the plain ones.
+
+    Idea: what arm k's rewards say of arm l is limited by every entry of the table, also by what l
+    says of k and what others say of both. So an arm can be ruled out that is competitive by the
+    paper's definition. Vectors are computed for the arms not ruled out, given the empirically best
+    arm, when its pulls have grown by half since the last time.
+
+    Index: the policy's, as in `CBandit`.
+
+    Needs: pseudo-rewards that are true upper bounds: a wrong entry misleads more here, since all
+    are trusted at once. Where rewards are continuous it plays like `CBandit`.
+
+    Cost per round: that of `CBandit`, and as much again for the vectors; O(K log T) linear
+    programmes per trial, a few milliseconds each, shared by trials. Memory O(K^2) per trial.
+
+    Guarantee: none is proven. With two arms and finitely many rewards, arms that no distribution
+    within the table's limits makes best are ruled out, so that regret stays bounded in practice.
+
+    Source: `cmab_gym.tightening`.
+
+    Args:
+        policy: the rule.
+    """
+
+    def reset(
+        self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
+    ) -> None:
+        """Begin new trials: see `Agent.reset`."""
+        super().reset(problem, trials, rng)
+        n_arms, n_rewards = problem.n_arms, problem.reward_support.size
+        self.tightening: Tightening | None = None
+        if problem.reward_edges is not None:
+            return
+        self.tightening = tighten(problem)
+        self._counts = np.zeros((trials, n_arms, n_rewards), dtype=np.int64)
+        self._tight = np.full((trials, n_arms, n_arms), np.inf)  # [b, k, l], like phi
+        self._next_solve = np.full((trials, n_arms), _FIRST)  # pulls of each arm
+        # Vectors and their sums are kept for those (trial, arm k) alone that were ever best.
+        self._slot = np.full((trials, n_arms), -1)
+        self._vectors = np.empty((0, _KEPT, n_rewards, n_arms))
+        self._vector_sums = np.empty((0, _KEPT, n_arms))
+        self._added = np.empty(0, dtype=np.int64)  # vectors so far, and so the next one's place
+
+    def allowed_arms(self) -> BoolArray:
+        """Return the arms that neither plain nor tightened pseudo-rewards rule out, bool (B, K)."""
+        allowed = super().allowed_arms()
+        if self.tightening is not None and self._extend(allowed, self.tightening):
+            allowed = super().allowed_arms()
+        return allowed
+
+    def _extend(self, allowed: BoolArray, tightening: Tightening) -> bool:
+        """Add vectors given the best arm where they are due; tell whether there were any."""
+        means = np.where(self.significant_arms(), self.means, -np.inf)
+        best = means.argmax(axis=1)
+        pulls = self.pulls[self._trial, best]
+        survivors = allowed & ~self._unknown
+        survivors[self._trial, best] = False
+        due = np.flatnonzero(survivors.any(axis=1) & (pulls >= self._next_solve[self._trial, best]))
+        for trial, arm in zip(due.tolist(), best[due].tolist(), strict=True):
+            counts = self._counts[trial, arm]
+            vectors = tightening.vectors(arm, counts).T
+            slot = self._slot_of(trial, arm)
+            place = self._added[slot] % _KEPT
+            self._vectors[slot, place] = vectors
+            self._vector_sums[slot, place] = _summed(counts, vectors)
+            self._added[slot] += 1
+            self._next_solve[trial, arm] = _GROWTH * pulls[trial]
+        self._set_tight(due, best[due])
+        self._loose[due] = True  # what was the least may now be more than it
+        return due.size > 0
+
+    def _slot_of(self, trial: int, arm: int) -> int:
+        slot = int(self._slot[trial, arm])
+        if slot < 0:
+            slot = self._slot[trial, arm] = int(self._slot.max()) + 1
+            if slot == len(self._vectors):
+                self._vectors, self._vector_sums, self._added = (
+                    np.resize(each, (2 * slot or 1, *each.shape[1:]))
+                    for each in (self._vectors, self._vector_sums, self._added)
+                )
+            self._vectors[slot] = self._rows[arm]
+            self._vector_sums[slot] = _summed(self._counts[trial, arm], self._rows[arm])
+            self._added[slot] = 0
+        return slot
+
+    def _set_tight(self, trial: IntArray, arms: IntArray) -> None:
+        sums = self._vector_sums[self._slot[trial, arms]].min(axis=1)
+        self._tight[trial, arms] = sums / self.pulls[trial, arms][:, None]
+        self._tight[trial, arms, arms] = np.inf
+
+    def _tighten_row(self, arms: IntArray, index: IntArray, row: FloatArray) -> None:
+        if self.tightening is None:
+            return
+        self._counts[self._trial, arms, index] += 1
+        slot = self._slot[self._trial, arms]
+        kept = np.flatnonzero(slot >= 0)
+        slot = slot[kept]
+        self._vector_sums[slot] += self._vectors[slot, :, index[kept]]
+        self._set_tight(kept, arms[kept])
+        np.minimum(row, self._tight[self._trial, arms], out=row)
+
+    def _tighten_columns(self, trial: IntArray, arm: IntArray, phi: FloatArray) -> None:
+        if self.tightening is not None:
+            np.minimum(phi, self._tight[trial, :, arm], out=phi)
+
+
+def _summed(counts: IntArray, vectors: FloatArray) -> FloatArray:
+    """Sum vectors (R, K) over rewards given so often, in a fixed order."""
+    sums: FloatArray = (counts[:, None] * vectors).sum(axis=0)
+    return sums

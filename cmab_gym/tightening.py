@@ -1,0 +1,247 @@
+"""Tightened pseudo-rewards: all entries of a table taken together, by linear programming."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from cmab_gym import checks
+from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.problem import BanditProblem
+
+Relaxation = Literal["auto", "pairs", "all"]
+RELAXATIONS = ("auto", "pairs", "all")
+_ALL_VARIABLES = 400  # up to here a programme over all arms takes some 10 ms
+_SPREAD = 1e-3  # probability given to every reward, so that no entry of a vector is left open
+_PRICE = 1e4  # of a slack, in ranges of the reward: no vector is steeper
+_SLACK = 1e-7  # a slack up to here is the solver's rounding
+_GAIN = 1e-6  # what a vector must gain, in ranges of the reward: less is the solver's rounding
+
+
+def tighten(problem: BanditProblem, relaxation: Relaxation = "auto") -> Tightening:
+    """Prepare the tightened pseudo-rewards of a problem; they are computed where asked for.
+
+    Args:
+        problem: what a player knows; its rewards are finitely many.
+        relaxation: which joint distributions a programme ranges over. "pairs": those of the two
+            arms in question. "all": a joint distribution of every pair of arms, consistent in the
+            distributions of the single arms; tighter, since it follows chains of arms, but
+            affordable for few arms only. "auto": "all" where that is a matter of milliseconds.
+
+    Raises:
+        ValueError: the relaxation is unknown, or the rewards are continuous.
+    """
+    return Tightening(problem, relaxation)
+
+
+class Tightening:
+    """Vectors of tightened pseudo-rewards, for every marginal of an arm that is asked for.
+
+    The mean of arm l is at most the value of a linear programme: the largest mean of l over all
+    distributions that have arm k's marginal and keep every pseudo-reward, not s_{l,k} alone. Its
+    dual solution is a vector v over arm k's rewards with E[v(R_k)] >= mean of l, whatever arm k's
+    marginal: a pseudo-reward on average, which the C-Bandit uses like the plain one. It depends on
+    the marginal only in how tight it is, and need not lie within the reward bounds.
+
+    Attributes:
+        relaxation: "pairs" or "all".
+        solved: programmes solved, one for each pair (l, k) and marginal.
+        infeasible: those without a solution: table and marginal contradict each other, by noise
+            or because an entry is no upper bound.
+
+    Source: the paper leaves this open (appendix on lower bounds); by duality of linear programmes.
+    """
+
+    def __init__(self, problem: BanditProblem, relaxation: Relaxation = "auto") -> None:
+        checks.choice("relaxation", relaxation, RELAXATIONS)
+        if problem.reward_edges is not None:
+            raise ValueError(
+                f"rewards in {problem.reward_support.size} bins: expected finitely many rewards; "
+                "a programme over bins would bound no mean better than the table does"
+            )
+        self.problem = problem
+        self.relaxation = relaxation
+        if relaxation == "auto":
+            size = problem.n_arms * (problem.n_arms - 1) // 2 * problem.reward_support.size**2
+            self.relaxation = "all" if size <= _ALL_VARIABLES else "pairs"
+        self.solved = 0
+        self.infeasible = 0
+        self._vectors: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
+        self._programmes: dict[int, _Programme] = {}
+
+    def vectors(self, given: int, counts: IntArray) -> FloatArray:
+        """Return tightened pseudo-rewards of all arms, for the marginal that one arm has shown.
+
+        Args:
+            given: k, the arm whose rewards bound the others' means.
+            counts: int64 (R,), how often arm k gave each reward; some are positive.
+
+        Returns:
+            float64 (K, R), [l, j]; those of the table where the programme gains nothing or is
+            infeasible. They are solved for the marginal rounded to within its own sampling noise,
+            so that few programmes serve many trials.
+        """
+        rounded = round_marginal(counts)
+        if (given, rounded) not in self._vectors:
+            self._vectors[given, rounded] = self._solve(given, np.array(rounded) / sum(rounded))
+        return self._vectors[given, rounded]
+
+    def bounds(self, given: int, marginal: FloatArray) -> FloatArray:
+        """Compute the largest mean of every arm, given the marginal of one.
+
+        Args:
+            given: k, the arm.
+            marginal: float64 (R,), probabilities of its rewards.
+
+        Returns:
+            float64 (K,), the values of the programmes, for arm k its mean; -inf where infeasible.
+        """
+        vectors, feasible = self._programme(given).solve(marginal)
+        return np.where(feasible, vectors @ marginal, -np.inf)
+
+    def _solve(self, given: int, marginal: FloatArray) -> FloatArray:
+        spread = (1 - _SPREAD) * marginal + _SPREAD / marginal.size
+        vectors, feasible = self._programme(given).solve(spread)
+        self.solved += feasible.size - 1
+        self.infeasible += feasible.size - int(feasible.sum())
+        plain = self.problem.pseudo_rewards[:, given]
+        gain = (plain - vectors) @ spread
+        better = feasible & (gain > _GAIN * self.problem.reward_range)
+        return np.where(better[:, None], vectors, plain)
+
+    def _programme(self, given: int) -> _Programme:
+        if given not in self._programmes:
+            self._programmes[given] = _Programme.of(self.problem, given, self.relaxation)
+        return self._programmes[given]
+
+
+def round_marginal(counts: IntArray) -> tuple[int, ...]:
+    """Round an empirical distribution to multiples of about 1 / sqrt(number of samples).
+
+    Args:
+        counts: int64 (R,), some positive.
+
+    Returns:
+        R whole numbers whose sum is the power of 2 next above the root of the sum of counts;
+        their shares are within one part of that sum of the shares of the counts.
+    """
+    total = int(counts.sum())
+    parts = 1 << (int(np.ceil(np.sqrt(total))) - 1).bit_length()
+    scaled = counts * parts
+    rounded = scaled // total
+    left = parts - int(rounded.sum())
+    # The largest remainders are rounded up, the first of equal ones first.
+    rounded[np.argsort(-(scaled % total), kind="stable")[:left]] += 1
+    return tuple(rounded.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class _Programme:
+    """The linear programmes of all other arms given one, side by side as a single one.
+
+    Variables of each, all at least 0: the marginals of its arms; for each pair of them the joint
+    distribution [i, j], i the reward of the first; and a slack, by which every pseudo-reward may
+    be exceeded at a price so high that this is done only where it must be.
+    """
+
+    given: int
+    rewards: FloatArray
+    means: FloatArray  # what to maximise
+    known: IntArray  # (K - 1, R), the variables that are arm k's marginal
+    slack: IntArray  # (K - 1,)
+    consistent: Any  # sparse; times the variables it is 0
+    bounded: Any  # sparse; times the variables it is at most 0
+
+    @classmethod
+    def of(cls, problem: BanditProblem, given: int, relaxation: Relaxation) -> _Programme:
+        """Write the programmes of a problem given arm k."""
+        from scipy import sparse
+
+        everyone, size = range(problem.n_arms), problem.reward_support.size
+        others = [arm for arm in everyone if arm != given]
+        consistent, bounded, means, known, slack = [], [], [], [], []
+        first = 0
+        for arm in others:
+            arms = list(everyone) if relaxation == "all" else [arm, given]
+            equal, below = _constraints(problem, arms)
+            consistent.append(equal)
+            bounded.append(below)
+            mean = np.zeros(equal.shape[1])
+            mean[arms.index(arm) * size :][:size] = problem.reward_support
+            mean[-1] = -_PRICE * problem.reward_range
+            means.append(mean)
+            known.append(first + arms.index(given) * size + np.arange(size))
+            first += mean.size
+            slack.append(first - 1)
+        return cls(
+            given,
+            problem.reward_support,
+            np.concatenate(means),
+            np.array(known),
+            np.array(slack),
+            sparse.block_diag(consistent, format="csr"),
+            sparse.block_diag(bounded, format="csr"),
+        )
+
+    def solve(self, marginal: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Maximise the mean of every other arm.
+
+        Returns:
+            The dual vectors, float64 (K, R), for arm k itself its rewards; and which programmes
+            are feasible, bool (K,).
+        """
+        from scipy.optimize import linprog
+
+        limits = np.zeros((self.means.size, 2))
+        limits[:, 1] = np.inf
+        limits[self.known] = marginal[:, None]
+        solution = linprog(
+            -self.means,
+            A_ub=self.bounded,
+            b_ub=np.zeros(self.bounded.shape[0]),
+            A_eq=self.consistent,
+            b_eq=np.zeros(self.consistent.shape[0]),
+            bounds=limits,
+            method="highs",
+        )
+        if solution.status != 0:
+            raise RuntimeError(f"HiGHS: {solution.message}")
+        duals = -(solution.lower.marginals + solution.upper.marginals)[self.known]
+        vectors = np.insert(duals, self.given, self.rewards, axis=0)
+        return vectors, np.insert(solution.x[self.slack] <= _SLACK, self.given, True)
+
+
+def _constraints(problem: BanditProblem, arms: Sequence[int]) -> tuple[Any, Any]:
+    """Return the consistency and the pseudo-reward constraints of some arms, as sparse rows."""
+    from scipy import sparse
+
+    size = problem.reward_support.size
+    pairs = list(combinations(range(len(arms)), 2))
+    each_pair, identity = (sparse.csr_array(np.eye(n)) for n in (len(pairs), size))
+    over_second = sparse.kron(identity, np.ones((1, size)))  # sums a joint distribution
+    over_first = sparse.kron(np.ones((1, size)), identity)
+    member = np.zeros((2 * len(pairs), len(arms)))
+    member[np.arange(2 * len(pairs)), np.array(pairs).ravel()] = 1
+    sums = sparse.kron(each_pair, sparse.vstack([over_second, over_first]))
+    marginals = sparse.kron(sparse.csr_array(member), identity)
+    no_slack = sparse.csr_array((sums.shape[0], 1))
+    # Of E[R_a - s_ab(j); R_b = j] <= 0 the coefficient of [i, j], and the same of b given a.
+    table, rewards = problem.pseudo_rewards, problem.reward_support
+    first = [rewards[:, None] - table[arms[a], arms[b]][None, :] for a, b in pairs]
+    second = [rewards[None, :] - table[arms[b], arms[a]][:, None] for a, b in pairs]
+    bounded = sparse.vstack(
+        [
+            sparse.kron(each_pair, over_first) @ sparse.diags_array(np.ravel(first)),
+            sparse.kron(each_pair, over_second) @ sparse.diags_array(np.ravel(second)),
+        ]
+    )
+    no_marginals = sparse.csr_array((bounded.shape[0], len(arms) * size))
+    slack = sparse.csr_array(-np.ones((bounded.shape[0], 1)))
+    return (
+        sparse.hstack([-marginals, sums, no_slack]),
+        sparse.hstack([no_marginals, bounded, slack]),
+    )
