@@ -1,4 +1,4 @@
-"""Agents: the API, index policies, `CBandit`, and how they are named."""
+"""Agents: the API, index policies, `CBandit`, `TightenedCBandit`, and how they are named."""
 
 from cmab_gym.agents.api import Agent, AgentError, TrialError
 from cmab_gym.agents.c_bandit import CBandit
@@ -7,6 +7,7 @@ from cmab_gym.agents.kl_ucb import KLUCB
 from cmab_gym.agents.one_trial import Copies, OneTrialAgent
 from cmab_gym.agents.random_agent import RandomAgent
 from cmab_gym.agents.registry import agent_names, make_agent, published, register_agent
+from cmab_gym.agents.tightened import TightenedCBandit
 from cmab_gym.agents.ts import TS
 from cmab_gym.agents.ucb import UCB
 
@@ -22,6 +23,7 @@ __all__ = [
     "IndexPolicy",
     "OneTrialAgent",
     "RandomAgent",
+    "TightenedCBandit",
     "TrialError",
     "agent_names",
     "make_agent",

@@ -208,7 +208,9 @@ def _plugins() -> dict[str, AgentSpec]:
 
 def _check_name(name: str) -> None:
     if not name or set(name) & set(":() ") or split_prefix(name)[0]:
-        raise ValueError(f"agent name {name!r}: expected no ':', brackets, blanks or prefix 'c-'")
+        raise ValueError(
+            f"agent name {name!r}: expected no ':', brackets, blanks or prefix, as 'c-'"
+        )
 
 
 @cache

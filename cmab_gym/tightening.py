@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -16,6 +17,7 @@ from cmab_gym.problem import BanditProblem
 Relaxation = Literal["auto", "pairs", "all"]
 RELAXATIONS = ("auto", "pairs", "all")
 _ALL_VARIABLES = 400  # up to here a programme over all arms takes some 10 ms
+_MOST_REWARDS = 20  # a programme of two arms then has 400 variables
 _SPREAD = 1e-3  # probability given to every reward, so that no entry of a vector is left open
 _PRICE = 1e4  # of a slack, in ranges of the reward: no vector is steeper
 _SLACK = 1e-7  # a slack up to here is the solver's rounding
@@ -38,6 +40,17 @@ def tighten(problem: BanditProblem, relaxation: Relaxation = "auto") -> Tighteni
     return Tightening(problem, relaxation)
 
 
+def can_be_tightened(problem: BanditProblem) -> bool:
+    """Tell whether programmes may bound means better than the table, in reasonable time.
+
+    That takes two arms, and from 2 to 20 different rewards. Where rewards are in bins the mean
+    must be taken at the upper edges of the bins and the constraints at the lower ones, which costs
+    more than the other constraints gain (on every latent preset, at 10 to 40 bins).
+    """
+    finite = problem.reward_edges is None and 2 <= problem.reward_support.size <= _MOST_REWARDS
+    return finite and problem.n_arms > 1
+
+
 class Tightening:
     """Vectors of tightened pseudo-rewards, for every marginal of an arm that is asked for.
 
@@ -58,10 +71,11 @@ class Tightening:
 
     def __init__(self, problem: BanditProblem, relaxation: Relaxation = "auto") -> None:
         checks.choice("relaxation", relaxation, RELAXATIONS)
-        if problem.reward_edges is not None:
+        if not can_be_tightened(problem):
             raise ValueError(
-                f"rewards in {problem.reward_support.size} bins: expected finitely many rewards; "
-                "a programme over bins would bound no mean better than the table does"
+                f"{problem.n_arms} arms and rewards "
+                f"{'in bins' if problem.reward_edges is not None else problem.reward_support}: "
+                f"expected two arms or more, and 2 to {_MOST_REWARDS} rewards without bins"
             )
         self.problem = problem
         self.relaxation = relaxation
@@ -120,17 +134,18 @@ class Tightening:
 
 
 def round_marginal(counts: IntArray) -> tuple[int, ...]:
-    """Round an empirical distribution to multiples of about 1 / sqrt(number of samples).
+    """Round an empirical distribution to about its sampling noise, the coarser the more rewards.
 
     Args:
-        counts: int64 (R,), some positive.
+        counts: int64 (R,), R at least 2, some positive.
 
     Returns:
-        R whole numbers whose sum is the power of 2 next above the root of the sum of counts;
-        their shares are within one part of that sum of the shares of the counts.
+        R whole numbers; each as a share of their sum is within 1 / sum of the same share of the
+        counts. The sum is the power of 2 next above 2 sqrt(n) / (R - 1) for n counts in all: more
+        rewards have so many more distributions that programmes would not be shared.
     """
     total = int(counts.sum())
-    parts = 1 << (int(np.ceil(np.sqrt(total))) - 1).bit_length()
+    parts = 1 << max(0, math.ceil(math.log2(2 * math.sqrt(total) / (counts.size - 1))))
     scaled = counts * parts
     rounded = scaled // total
     left = parts - int(rounded.sum())
@@ -194,8 +209,9 @@ class _Programme:
             The dual vectors, float64 (K, R), for arm k itself its rewards; and which programmes
             are feasible, bool (K,).
         """
-        from scipy.optimize import linprog
+        from scipy import optimize
 
+        linprog: Any = optimize.linprog  # the stubs' overloads do not know a sparse matrix
         limits = np.zeros((self.means.size, 2))
         limits[:, 1] = np.inf
         limits[self.known] = marginal[:, None]

@@ -10,6 +10,7 @@ from cmab_gym.agents import (
     Copies,
     IndexAgent,
     RandomAgent,
+    TightenedCBandit,
     agent_names,
     make_agent,
     published,
@@ -50,11 +51,15 @@ def own_registry(monkeypatch):
     monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
 
 
+BUILT_IN = ["random"] + [p + name for name in ("ucb", "ts", "kl-ucb") for p in ("", "c-", "tc-")]
+
+
 def test_names():
-    assert agent_names() == ["random", "ucb", "c-ucb", "ts", "c-ts", "kl-ucb", "c-kl-ucb"]
+    assert agent_names() == BUILT_IN
     assert isinstance(make_agent("random"), RandomAgent)
     assert repr(make_agent("ucb")) == "IndexAgent(UCB(B=None))"
     assert repr(make_agent("c-ucb(B=5)")) == "CBandit(UCB(B=5))"
+    assert repr(make_agent("tc-ucb(B=5)")) == "TightenedCBandit(UCB(B=5))"
     assert repr(make_agent("c-ts(B=5, beta=0.8)")) == "CBandit(TS(B=5, beta=0.8))"
     assert repr(make_agent("ts(B=5)", B=2)) == "IndexAgent(TS(B=2, beta=1.0))"
 
@@ -73,6 +78,7 @@ def test_a_file_of_ones_own(my_file):
     assert isinstance(agent, Copies)
     assert isinstance(make_agent(f"{my_file}:MyPolicy"), IndexAgent)
     assert isinstance(make_agent(f"c-{my_file}:MyPolicy"), CBandit)
+    assert isinstance(make_agent(f"tc-{my_file}:MyPolicy"), TightenedCBandit)
 
 
 def test_a_module_of_ones_own():
@@ -124,7 +130,7 @@ def test_a_plugin_that_cannot_be_used_is_told_and_left_out(name, value, monkeypa
     registry._plugins.cache_clear()
     with pytest.warns(UserWarning, match=f"agent '{name}' of an installed package .* is left out"):
         assert repr(make_agent("ucb")) == "IndexAgent(UCB(B=None))"
-    assert agent_names() == ["random", "ucb", "c-ucb", "ts", "c-ts", "kl-ucb", "c-kl-ucb"]
+    assert agent_names() == BUILT_IN
     registry._plugins.cache_clear()
 
 
