@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from cmab_gym.agents.index_agent import IndexAgent
+from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
@@ -37,10 +37,21 @@ class CBandit(IndexAgent):
 
     Args:
         policy: the rule.
-
+        lower_bounds: whether to use the problem's pseudo-lower bounds, where it has any: an arm is
+            then set aside if its pseudo-rewards average less than the pseudo-lower bounds of some
+            arm do (remark of Section 3; the paper takes the bounds of significant arms only, but a
+            bound on any arm's mean is one on the best).
     """
 
     _pseudo_sums: FloatArray
+
+    def __init__(self, policy: IndexPolicy, lower_bounds: bool = False) -> None:
+        super().__init__(policy)
+        self.lower_bounds = lower_bounds
+
+    def __repr__(self) -> str:
+        option = ", lower_bounds=True" if self.lower_bounds else ""
+        return f"{type(self).__name__}({self.policy!r}{option})"
 
     def reset(
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
@@ -60,6 +71,12 @@ class CBandit(IndexAgent):
         self._least = np.full((trials, n_arms), np.inf)
         self._least_at = np.zeros((trials, n_arms), dtype=np.int64)
         self._loose = np.zeros((trials, n_arms), dtype=np.bool_)
+        self._lower_rows: FloatArray | None = None
+        if self.lower_bounds and problem.pseudo_lower_bounds is not None:
+            self._lower_rows = np.ascontiguousarray(problem.pseudo_lower_bounds.transpose(1, 2, 0))
+            self._lower_sums = np.zeros((trials, n_arms, n_arms))
+            # What the rewards of each arm say that some arm's mean is at least.
+            self._floor = np.full((trials, n_arms), -np.inf)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls, and add up rewards and pseudo-rewards."""
@@ -74,6 +91,10 @@ class CBandit(IndexAgent):
         pulls = self.pulls.take(at)
         row /= pulls[:, None]
         self._tighten_row(arms, index, row)
+        if self._lower_rows is not None:
+            self._lower_sums[self._trial, arms] += self._lower_rows[arms, index]
+            sums = self._lower_sums[self._trial, arms]
+            self._floor[self._trial, arms] = sums.max(axis=1) / pulls
         low = row <= self._least
         risen = (self._least_at == at[:, None]) & ~low
         low &= (pulls * self.problem.n_arms >= self.t)[:, None]  # significant
@@ -103,8 +124,12 @@ class CBandit(IndexAgent):
         significant = self.significant_arms()
         means = np.where(significant, self.means, -np.inf)
         best = means.max(axis=1, keepdims=True)
-        self._take_least(significant, best)
-        allowed: BoolArray = (self._least >= best) | (means == best) | self._unknown
+        enough = best  # what an arm's bound must reach
+        if self._lower_rows is not None:
+            floor = np.where(significant, self._floor, -np.inf).max(axis=1, keepdims=True)
+            enough = np.maximum(best, floor)
+        self._take_least(significant, enough)
+        allowed: BoolArray = (self._least >= enough) | (means == best) | self._unknown
         return allowed
 
     def significant_arms(self) -> BoolArray:
@@ -112,9 +137,9 @@ class CBandit(IndexAgent):
         enough: BoolArray = self.pulls * self.problem.n_arms >= self.t
         return enough
 
-    def _take_least(self, significant: BoolArray, best: FloatArray) -> None:
+    def _take_least(self, significant: BoolArray, enough: FloatArray) -> None:
         """Take minima anew whose arm is not significant any more, or that are loose and matter."""
-        wanted = self._least >= best
+        wanted = self._least >= enough
         wanted &= self._loose
         wanted |= ~significant.take(self._least_at)
         wanted &= ~self._unknown

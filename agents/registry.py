@@ -268,13 +268,18 @@ def _from_class(cls: Any, prefix: str, parameters: dict[str, Any]) -> AgentFacto
     label = getattr(cls, "__name__", repr(cls))
     if not callable(cls):
         raise ValueError(f"{label} is not a class: expected an agent or policy class")
+    player = PLAYERS[prefix]
+    taken = inspect.signature(cls).parameters
+    own = inspect.signature(player).parameters if prefix else {}
+    options = {key: parameters[key] for key in parameters if key in own and key not in taken}
+    parameters = {key: value for key, value in parameters.items() if key not in options}
     try:
         inspect.signature(cls).bind(**parameters)
     except TypeError as error:
-        known = list(inspect.signature(cls).parameters)
+        known = [*taken, *(key for key in own if key != "policy")]
         raise ValueError(f"{label}: {error}; its parameters are {known or 'none'}") from None
     if is_policy(cls):
-        return partial(PLAYERS[prefix], cls(**parameters))
+        return partial(player, cls(**parameters), **options)
     _check_methods(cls, label)
     make = partial(cls, **parameters)
     return make if _plays_batches(cls) else partial(Copies, make)

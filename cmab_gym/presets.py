@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,12 +16,16 @@ from cmab_gym.models.latent import Bound
 
 @dataclass(frozen=True)
 class TabularPreset:
-    """Joint outcomes with their probabilities, and pseudo-rewards s[l][k] over the support."""
+    """Joint outcomes with their probabilities, and pseudo-rewards s[l][k] over the support.
+
+    So are the pseudo-lower bounds, where there are any.
+    """
 
     source: str
     outcomes: tuple[tuple[float, ...], ...]
     probabilities: tuple[float, ...]
     pseudo_rewards: tuple[tuple[tuple[float, ...], ...], ...]
+    pseudo_lower_bounds: tuple[tuple[tuple[float, ...], ...], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,19 @@ _TABLE_2 = (
     ((2, 1.2, 1), (1.5, 2, 0.8), (0, 1, 2)),
 )
 
+# Four independent arms of 0 or 1, of which a survey knows each mean within 0.04 either way.
+_COINS = tuple(itertools.product((0.0, 1.0), repeat=4))
+_COIN_MEANS = (0.7, 0.6, 0.6, 0.5)
+
+
+def _known_within(margin: float) -> tuple[tuple[tuple[float, ...], ...], ...]:
+    means = [round(mean + margin, 2) for mean in _COIN_MEANS]
+    return tuple(
+        tuple((0.0, 1.0) if k == l else (mean, mean) for k in range(4))
+        for l, mean in enumerate(means)  # noqa: E741 (the paper's letter)
+    )
+
+
 TABULAR: Mapping[str, TabularPreset] = MappingProxyType(
     {
         "table1-a": TabularPreset(
@@ -65,6 +84,16 @@ TABULAR: Mapping[str, TabularPreset] = MappingProxyType(
             _BINARY,
             (0.1, 0.2, 0.3, 0.4),
             _APPENDIX,
+        ),
+        "two-sided": TabularPreset(
+            "ours: bounds from both sides, arm 0 is best, C = 1; the lower ones help",
+            _COINS,
+            tuple(
+                math.prod(p if r else 1 - p for r, p in zip(row, _COIN_MEANS, strict=True))
+                for row in _COINS
+            ),
+            _known_within(0.04),
+            _known_within(-0.04),
         ),
     }
 )

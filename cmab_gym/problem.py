@@ -25,18 +25,23 @@ class BanditProblem:
         reward_bounds: (low, high), the interval that holds every reward.
         reward_edges: float64 (R + 1,), the edges of the bins of a continuous reward; None where
             the rewards are finitely many.
+        pseudo_lower_bounds: float64 (K, K, R), lower bounds on the same means, -infinity where
+            nothing is known; None where nothing at all is.
 
     Raises:
         ValueError: a shape does not fit, an entry is not finite, the support is not increasing or
-            leaves the bounds, or pseudo_rewards[k, k] is below the reward.
+            leaves the bounds, pseudo_rewards[k, k] is below the reward, or a lower bound is above
+            the upper one.
 
-    Source: Section 2.1, Definition 1, of Gupta, Chaudhari, Joshi and Yagan (2021).
+    Source: Section 2.1, Definition 1, of Gupta, Chaudhari, Joshi and Yagan (2021), and its remark
+    on pseudo-lower bounds in Section 3.
     """
 
     pseudo_rewards: FloatArray
     reward_support: FloatArray
     reward_bounds: tuple[float, float]
     reward_edges: FloatArray | None = None
+    pseudo_lower_bounds: FloatArray | None = None
     _cuts: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -44,8 +49,9 @@ class BanditProblem:
         object.__setattr__(self, "pseudo_rewards", read_only(self.pseudo_rewards))
         object.__setattr__(self, "reward_support", read_only(self.reward_support))
         object.__setattr__(self, "reward_bounds", (low, high))
-        if self.reward_edges is not None:
-            object.__setattr__(self, "reward_edges", read_only(self.reward_edges))
+        for name in ("reward_edges", "pseudo_lower_bounds"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only(getattr(self, name)))
         self._check_rewards()
         self._check_table()
         object.__setattr__(self, "_cuts", self._interior_cuts())
@@ -73,7 +79,11 @@ class BanditProblem:
             )
         low, high = info["reward_bounds"]
         return cls(
-            info["pseudo_rewards"], info["reward_support"], (low, high), info.get("reward_edges")
+            info["pseudo_rewards"],
+            info["reward_support"],
+            (low, high),
+            info.get("reward_edges"),
+            info.get("pseudo_lower_bounds"),
         )
 
     @property
@@ -150,6 +160,21 @@ class BanditProblem:
             raise ValueError(
                 f"pseudo_rewards[{arm}, {arm}] is {own[arm]}: expected the rewards themselves, "
                 f"{support}; set s_kk(r) = r"
+            )
+        lower = self.pseudo_lower_bounds
+        if lower is None:
+            return
+        if lower.shape != table.shape:
+            raise ValueError(
+                f"pseudo_lower_bounds has shape {lower.shape}: expected {table.shape}, that of "
+                "pseudo_rewards"
+            )
+        wrong = ~(lower <= table + self.tolerance)  # ~, so that NaN is wrong
+        if wrong.any():
+            l, k, j = (int(axis[0]) for axis in np.nonzero(wrong))  # noqa: E741
+            raise ValueError(
+                f"pseudo_lower_bounds[{l}, {k}, {j}] = {lower[l, k, j]:g}: expected at most the "
+                f"upper bound, {table[l, k, j]:g}; an unknown entry is -infinity"
             )
 
     def _interior_cuts(self) -> FloatArray:

@@ -96,3 +96,18 @@ def test_from_info_of_a_vector_environment_says_where_to_look():
 def test_a_player_sees_no_means():
     assert not {"means", "gaps", "reward_pmf"} & set(dir(problem()))
     assert cmab_gym.BanditProblem is BanditProblem
+
+
+@pytest.mark.parametrize(
+    ("lower", "message"),
+    [
+        (np.zeros((2, 2)), r"pseudo_lower_bounds has shape \(2, 2\): expected \(2, 2, 2\)"),
+        (np.full((2, 2, 2), 2.0), r"pseudo_lower_bounds\[0, 0, 0\] = 2: expected at most .* 0"),
+        (np.full((2, 2, 2), np.nan), r"pseudo_lower_bounds\[0, 0, 0\] = nan: expected"),
+    ],
+)
+def test_wrong_pseudo_lower_bounds_are_refused(lower, message):
+    table = np.ones((2, 2, 2))
+    table[[0, 1], [0, 1]] = [0, 1]
+    with pytest.raises(ValueError, match=message):
+        BanditProblem(table, [0, 1], (0, 1), None, lower)

@@ -263,7 +263,8 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
     """Return the info of `reset`: fresh copies of what a player may know.
 
     Keys: pseudo_rewards float64 (K, K, R); reward_support (R,); reward_bounds (2,), low and high;
-    and, where rewards are continuous, reward_edges (R + 1,). With num_envs, that axis comes first.
+    where rewards are continuous, reward_edges (R + 1,); where they are known, pseudo_lower_bounds
+    (K, K, R). With num_envs, that axis comes first.
     """
     arrays = {
         "pseudo_rewards": problem.pseudo_rewards,
@@ -272,6 +273,8 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
     }
     if problem.reward_edges is not None:
         arrays["reward_edges"] = problem.reward_edges
+    if problem.pseudo_lower_bounds is not None:
+        arrays["pseudo_lower_bounds"] = problem.pseudo_lower_bounds
     if num_envs is None:
         return {key: array.copy() for key, array in arrays.items()}
     return {key: _repeated(array, num_envs) for key, array in arrays.items()}

@@ -19,18 +19,24 @@ def tabular_model(
     pseudo_rewards: ArrayLike | None = None,
     reward_bounds: tuple[float, float] | None = None,
     allow_invalid: bool = False,
+    pseudo_lower_bounds: ArrayLike | None = None,
 ) -> TabularModel:
     """Build the model of `CMAB-Tabular-v0`; the arguments are those of `TabularEnv`."""
     if pmf is not None and preset is not None:
         raise ValueError(f"preset={preset!r} and a pmf: expected one of them")
     if pmf is not None:
-        return TabularModel.from_pmf(pmf, supports, pseudo_rewards, reward_bounds, allow_invalid)
+        return TabularModel.from_pmf(
+            pmf, supports, pseudo_rewards, reward_bounds, allow_invalid, pseudo_lower_bounds
+        )
     if supports is not None:
         raise ValueError("supports without a pmf: expected both, or a preset alone")
     name = checks.choice("preset", preset or "table1-a", TABULAR)
     chosen = TABULAR[name]
     table = chosen.pseudo_rewards if pseudo_rewards is None else pseudo_rewards
-    return TabularModel(chosen.outcomes, chosen.probabilities, table, reward_bounds, allow_invalid)
+    lower = chosen.pseudo_lower_bounds if pseudo_lower_bounds is None else pseudo_lower_bounds
+    return TabularModel(
+        chosen.outcomes, chosen.probabilities, table, reward_bounds, allow_invalid, lower
+    )
 
 
 class TabularEnv(BanditEnv):
@@ -51,7 +57,8 @@ class TabularEnv(BanditEnv):
 
     Information:
         `reset`: pseudo_rewards float64 (K, K, R); reward_support float64 (R,), all rewards of all
-        arms, sorted; reward_bounds float64 (2,), low and high.
+        arms, sorted; reward_bounds float64 (2,), low and high; pseudo_lower_bounds float64
+        (K, K, R) where they are known.
         `step`: pseudo_reward float64 (K,), s_lk of the pull for every arm l; reward_index int64;
         regret float, the sum of the gaps of this episode's pulls.
 
@@ -59,13 +66,15 @@ class TabularEnv(BanditEnv):
         Terminates after `horizon` rounds.
 
     Arguments:
-        preset: "table1-a" (default), "table1-b", "three-armed" or "appendix".
+        preset: "table1-a" (default), "table1-b", "three-armed", "appendix" or "two-sided".
         pmf: (n_1, ..., n_K), the joint probabilities, instead of a preset.
         supports: K lists of rewards, the k-th of length n_k; default 0, 1, ..., n_k - 1.
         pseudo_rewards: (K, K, R) over the sorted rewards of all arms; default the preset's, or the
             conditional means of the pmf.
         reward_bounds: (low, high); default the smallest and largest reward.
         allow_invalid: accept pseudo-rewards that are not upper bounds.
+        pseudo_lower_bounds: (K, K, R), -infinity where nothing is known; default the preset's, or
+            none.
         horizon, step_info: see `BanditEnv`.
 
     Registered ids:

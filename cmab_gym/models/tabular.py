@@ -26,7 +26,10 @@ class TabularModel(BanditModel):
         pseudo_rewards: (K, K, R) over the sorted rewards that occur in `outcomes`; None takes the
             conditional means themselves, the tightest table there is.
         reward_bounds: (low, high); None takes the smallest and largest reward.
-        allow_invalid: accept a table that is not an upper bound of the conditional means.
+        allow_invalid: accept a table that is not an upper bound of the conditional means, or
+            pseudo-lower bounds that are no lower ones.
+        pseudo_lower_bounds: (K, K, R), -infinity where nothing is known; None: the player knows
+            none.
         arm_names: K names; None numbers them.
 
     Raises:
@@ -41,6 +44,7 @@ class TabularModel(BanditModel):
     pseudo_rewards: ArrayLike | None = None
     reward_bounds: tuple[float, float] | None = None
     allow_invalid: bool = False
+    pseudo_lower_bounds: ArrayLike | None = None
     arm_names: tuple[str, ...] = ()
     problem: BanditProblem = field(init=False)
     means: FloatArray = field(init=False)
@@ -58,11 +62,13 @@ class TabularModel(BanditModel):
         bounds = (float(support[0]), float(support[-1]))
         if self.reward_bounds is not None:
             bounds = checks.interval("reward_bounds", self.reward_bounds)
-        table = self._table(outcomes, chances, index, support, bounds)
+        true = conditional_means(outcomes, chances, index, support.size)
+        table = self._table(true, support, bounds)
+        lower = self._lower_table(true, support, bounds)
         store = object.__setattr__
         store(self, "outcomes", outcomes)
         store(self, "probabilities", chances)
-        store(self, "problem", BanditProblem(table, support, bounds))
+        store(self, "problem", BanditProblem(table, support, bounds, None, lower))
         store(self, "means", read_only(chances @ outcomes))
         store(self, "reward_pmf", read_only(pmf))
         store(self, "arm_names", tuple(self.arm_names) or numbered("arm", outcomes.shape[1]))
@@ -77,6 +83,7 @@ class TabularModel(BanditModel):
         pseudo_rewards: ArrayLike | None = None,
         reward_bounds: tuple[float, float] | None = None,
         allow_invalid: bool = False,
+        pseudo_lower_bounds: ArrayLike | None = None,
     ) -> TabularModel:
         """Build a model from a joint probability table with one axis per arm.
 
@@ -87,6 +94,7 @@ class TabularModel(BanditModel):
             pseudo_rewards: as in the class.
             reward_bounds: as in the class.
             allow_invalid: as in the class.
+            pseudo_lower_bounds: as in the class.
 
         Raises:
             ValueError: as the class; or the supports do not fit the table.
@@ -100,7 +108,14 @@ class TabularModel(BanditModel):
         kept = flat != 0  # NaN and negative entries stay, to be refused with their position
         if not kept.any():
             raise ValueError("pmf has only zeros: expected probabilities that sum to 1")
-        return cls(outcomes[kept], flat[kept], pseudo_rewards, reward_bounds, allow_invalid)
+        return cls(
+            outcomes[kept],
+            flat[kept],
+            pseudo_rewards,
+            reward_bounds,
+            allow_invalid,
+            pseudo_lower_bounds,
+        )
 
     def draw(self, rng: Generator, rounds: int) -> AnyArray:
         """Draw the number of the joint outcome of each round, int64 (rounds, 1)."""
@@ -112,14 +127,8 @@ class TabularModel(BanditModel):
         return self.problem.reward_support[index], index
 
     def _table(
-        self,
-        outcomes: FloatArray,
-        chances: FloatArray,
-        index: IntArray,
-        support: FloatArray,
-        bounds: tuple[float, float],
+        self, true: FloatArray, support: FloatArray, bounds: tuple[float, float]
     ) -> FloatArray:
-        true = conditional_means(outcomes, chances, index, support.size)
         high = bounds[1]
         if self.pseudo_rewards is None:
             table = np.where(np.isnan(true), high, true)
@@ -141,6 +150,24 @@ class TabularModel(BanditModel):
                 f"{true[wrong]:g} of arm {arm} when arm {given} gives {support[j]:g}: expected an "
                 "upper bound; raise the entry, or say allow_invalid=True if this is meant"
             )
+        return table
+
+    def _lower_table(
+        self, true: FloatArray, support: FloatArray, bounds: tuple[float, float]
+    ) -> FloatArray | None:
+        if self.pseudo_lower_bounds is None:
+            return None
+        table = checks.numbers("pseudo_lower_bounds", self.pseudo_lower_bounds)
+        if table.shape == true.shape and not self.allow_invalid:
+            wrong = first_violation(-table, -true, tolerance_of(bounds))
+            if wrong is not None:
+                arm, given, j = wrong
+                raise ValueError(
+                    f"pseudo_lower_bounds[{arm}, {given}, {j}] = {table[wrong]:g} is above the "
+                    f"mean {true[wrong]:g} of arm {arm} when arm {given} gives {support[j]:g}: "
+                    "expected a lower bound; lower the entry, or say allow_invalid=True if this "
+                    "is meant"
+                )
         return table
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import SEEDS, pull_histories, tabular_models
 
-from cmab_gym import BanditProblem
+from cmab_gym import BanditProblem, evaluate, make_agent
 from cmab_gym.agents import KLUCB, TS, UCB, CBandit, IndexAgent
 from cmab_gym.agents.c_bandit import unknown_arms
 from cmab_gym.models import HistogramModel, TabularModel
@@ -276,3 +276,66 @@ def test_reset_forgets_the_last_run(kind):
 def test_an_agent_prints_as_the_call_that_makes_it():
     assert repr(CBandit(UCB(B=5))) == "CBandit(UCB(B=5))"
     assert repr(IndexAgent(TS())) == "IndexAgent(TS(B=None, beta=1.0))"
+
+
+def two_sided(lower, n_arms=3):
+    """Rewards 0 and 1; of every arm given another only the pseudo-lower bounds are known."""
+    table = np.ones((n_arms, n_arms, 2))
+    own = np.arange(n_arms)
+    table[own, own] = [0, 1]
+    bounds = np.full((n_arms, n_arms, 2), -np.inf)
+    for (arm, known), values in lower.items():
+        bounds[arm, known] = values
+    return BanditProblem(table, [0, 1], (0, 1), None, bounds)
+
+
+def test_pseudo_lower_bounds_by_hand():
+    """Arm 1's rewards say that arm 0's mean is at least .8: arm 2, known to be below, is out."""
+    problem = two_sided({(0, 1): (0.8, 0.9)})
+    table = problem.pseudo_rewards.copy()
+    table[2, 1] = 0.7
+    problem = BanditProblem(table, [0, 1], (0, 1), None, problem.pseudo_lower_bounds)
+    # Means 0, 1/2, 0: arm 1 alone is significant (2 of 4 pulls; the others have 1 < 4/3).
+    arms, rewards = np.array([[0], [1], [2], [1]]), np.array([[0.0], [1], [0], [0]])
+    plain = play(CBandit(UCB()), problem, arms, rewards)
+    assert plain.allowed_arms().tolist() == [[True, True, True]]
+    lower = play(CBandit(UCB(), lower_bounds=True), problem, arms, rewards)
+    # The floor is (.9 + .8) / 2 = .85 > .7: arm 2 is set aside, and arm 1 stays as the best seen.
+    assert lower.allowed_arms().tolist() == [[True, True, False]]
+
+
+@settings(deadline=None)
+@given(tabular_models(), SEEDS, st.sampled_from([None, -np.inf]))
+def test_without_pseudo_lower_bounds_the_option_changes_nothing(model, seed, unknown):
+    lower = None if unknown is None else np.full(model.problem.pseudo_rewards.shape, unknown)
+    problem = TabularModel(model.outcomes, model.probabilities, pseudo_lower_bounds=lower).problem
+    plain, with_lower = CBandit(UCB()), CBandit(UCB(), lower_bounds=True)
+    rng = np.random.default_rng(seed)
+    for agent in (plain, with_lower):
+        agent.reset(problem, 3, seed)
+    for _ in range(60):
+        arms = plain.act()
+        np.testing.assert_array_equal(arms, with_lower.act())
+        rewards, _ = model.pull(model.draw(rng, 3), arms[:, None])
+        for agent in (plain, with_lower):
+            agent.update(arms, rewards[:, 0])
+
+
+@pytest.mark.parametrize("policy", ["ucb", "ts"])
+def test_pseudo_lower_bounds_lower_the_regret_on_the_preset_for_them(policy):
+    """By a tenth at least; the paired difference is 4 standard errors or more from 0."""
+    names = [f"c-{policy}", f"c-{policy}(lower_bounds=True)"]
+    results = evaluate("CMAB-Tabular-v0", names, 1000, 1000, 0, env_kwargs={"preset": "two-sided"})
+    plain, lower = (results.regret(name)[:, -1] for name in names)
+    difference = plain - lower
+    assert difference.mean() > 0.1 * plain.mean()
+    assert difference.mean() > 4 * difference.std(ddof=1) / np.sqrt(difference.size)
+
+
+def test_the_option_is_part_of_how_an_agent_prints():
+    assert repr(CBandit(UCB(), True)) == "CBandit(UCB(B=None), lower_bounds=True)"
+    assert repr(make_agent("c-ucb(B=2, lower_bounds=True)")) == (
+        "CBandit(UCB(B=2), lower_bounds=True)"
+    )
+    with pytest.raises(ValueError, match=r"lower_bounds.*its parameters are \['B'\]"):
+        make_agent("ucb(lower_bounds=True)")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from cmab_gym import BanditProblem
 from cmab_gym.data import Ratings
 from cmab_gym.envs.registration import ENVIRONMENTS, register_environments
 from cmab_gym.presets import LATENT, TABULAR
@@ -227,3 +228,15 @@ def test_registering_again_is_silent():
     before = dict(gym.registry)
     register_environments()
     assert gym.registry == before
+
+
+def test_the_info_holds_pseudo_lower_bounds_where_they_are_known():
+    env = gym.make("CMAB-Tabular-v0", preset="two-sided")
+    _, info = env.reset(seed=0)
+    problem = env.unwrapped.problem
+    np.testing.assert_array_equal(info["pseudo_lower_bounds"], problem.pseudo_lower_bounds)
+    read = BanditProblem.from_info(info)
+    np.testing.assert_array_equal(read.pseudo_lower_bounds, problem.pseudo_lower_bounds)
+    envs = gym.make_vec("CMAB-Tabular-v0", num_envs=2, preset="two-sided")
+    assert envs.reset(seed=0)[1]["pseudo_lower_bounds"].shape == (2, 4, 4, 2)
+    assert "pseudo_lower_bounds" not in gym.make("CMAB-Tabular-v0").reset()[1]

@@ -94,3 +94,21 @@ def test_presets_by_name():
         tabular_model("table1-a", pmf=TABLE_1_A)
     with pytest.raises(ValueError, match="supports without a pmf"):
         tabular_model(supports=[[0, 1], [0, 1]])
+
+
+def test_pseudo_lower_bounds_must_be_lower_bounds_unless_that_is_meant():
+    pmf, lower = [[0.2, 0.2], [0.4, 0.2]], np.full((2, 2, 2), -np.inf)
+    lower[1, 0, 1] = 0.4  # the mean of arm 1 where arm 0 gives 1 is 1/3
+    message = r"pseudo_lower_bounds\[1, 0, 1\] = 0.4 is above the mean 0.333333 of arm 1 when"
+    with pytest.raises(ValueError, match=message):
+        TabularModel.from_pmf(pmf, pseudo_lower_bounds=lower)
+    lower[1, 0, 1] = 0.3
+    problem = TabularModel.from_pmf(pmf, pseudo_lower_bounds=lower).problem
+    np.testing.assert_array_equal(problem.pseudo_lower_bounds, lower)
+    lower[1, 0, 1] = 0.4
+    table = np.ones((2, 2, 2))
+    table[[0, 1], [0, 1]] = [0, 1]
+    allowed = TabularModel.from_pmf(
+        pmf, pseudo_rewards=table, allow_invalid=True, pseudo_lower_bounds=lower
+    )
+    assert allowed.problem.pseudo_lower_bounds[1, 0, 1] == 0.4
