@@ -467,7 +467,7 @@ def _print_bounds(
         add(name, growth, float(upper.regret(rounds)))
     if isinstance(model, LatentModel):
         growth = "some c ln T" if analysis.n_competitive > 1 else "0"
-        add("any agent, at least (Theorem 4)", growth, None)
+        add("any agent, at least (Theorem 3)", growth, None)
     else:
         for name, compute in (
             ("any agent, at least (Graves and Lai)", graves_lai_bound),

@@ -134,7 +134,7 @@ def test_inspect_prints_the_bounds_or_why_there_is_none(capsys):
     assert "(Graves and Lai) 4.966 ln T 57.2" in later
     for preset, growth in (("three-arm-a", "0"), ("three-arm-b", "some c ln T")):
         latent = inspected("CMAB-Latent-v0", "--set", f"preset={preset}")
-        assert f"any agent, at least (Theorem 4) {growth} " in latent
+        assert f"any agent, at least (Theorem 3) {growth} " in latent
     genres = inspected("CMAB-MovieLens-v0")
     assert "(Corollary 1): not available: the pseudo-rewards of arm 9, the best" in genres
     assert "(Graves and Lai): not available: 18 arms of 5 rewards" in genres

@@ -30,7 +30,8 @@ from cmab_gym.theory.analysis import NoBoundError, check_unique_best_arm
 from cmab_gym.theory.lower_bounds import LowerBound, check_finite_support
 
 LARGEST_JOINT = 256  # joint outcomes of all arms: up to some 10 seconds
-_TOLERANCE = 1e-5  # relative, between the two ends of the bracket
+_TOLERANCE = 1e-5  # relative, between the two ends of the bracket, to stop at
+_WIDEST = 0.01  # the same, to be of use; tiny chances may keep it above the tolerance
 _STEPS = 50
 _EQUAL = 1e-7  # of the size of the rewards' interval: means up to this apart count as equal
 _IMPOSSIBLE = 1e-7  # chances up to this count as 0
@@ -76,14 +77,16 @@ def graves_lai_bound(model: BanditModel) -> LowerBound:
         best = joint.best_between(best, found)
         above = joint.largest_divergence(best)
         if abs(above - below) <= _TOLERANCE * below:
-            pulls = np.zeros(model.n_arms)
-            pulls[joint.others] = eta / below
-            return LowerBound(size / above, pulls, size * max(1 / below - 1 / above, 0.0))
+            break
         programme.touch(found)
-    raise NoBoundError(
-        f"the constant lies between {size / above:.6g} and {size / below:.6g}, and no closer: "
-        "gaps so small are beyond the accuracy of the linear programmes"
-    )
+    if not abs(above - below) <= _WIDEST * below:
+        raise NoBoundError(
+            f"the constant could not be told within {_WIDEST:.0%}: gaps or chances are too small "
+            "for the accuracy of linear programmes"
+        )
+    pulls = np.zeros(model.n_arms)
+    pulls[joint.others] = eta / below
+    return LowerBound(size / above, pulls, size * max(1 / below - 1 / above, 0.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,12 +88,14 @@ def kl_inf(pmf: FloatArray, support: FloatArray, mean: float) -> float:
 
 
 def latent_bound(analysis: Analysis, divergences: ArrayLike) -> float:
-    """Compute the paper's lower bound for rewards with a latent random source (Theorem 4).
+    """Compute the paper's lower bound for rewards with a latent random source (Theorem 3).
 
     The largest gap_k / D(f_k, f~_k) over the competitive arms that are not the best; 0 if C = 1.
     The paper leaves f~_k open: it is the reward distribution of arm k in *some* bandit of the
     class in which k is best and the best arm's rewards are as they were. So the theorem has a
-    verdict, ln T if C > 1, but no constant until such a bandit is chosen for every arm.
+    verdict, ln T if C > 1, but no constant until such a bandit is chosen for every arm. With more
+    than two arms only the verdict is sure: the proof counts pulls of any arm as if of arm k, and
+    leaves out what the other arms tell of the change.
 
     Args:
         analysis: of the model.

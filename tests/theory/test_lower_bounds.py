@@ -1,4 +1,4 @@
-"""Lower bounds without structure, and Theorem 4."""
+"""Lower bounds without structure, and Theorem 3."""
 
 import numpy as np
 import pytest
@@ -95,7 +95,7 @@ def test_continuous_rewards_are_refused():
         lai_robbins_bound(latent_model("two-arm-a"))
 
 
-def test_theorem_4():
+def test_theorem_3():
     # Gaps .2411 and .2143; arm 1 alone is competitive, arm 2's divergence is not looked at.
     two = analyse(latent_model("three-arm-b"))
     assert latent_bound(two, [0, 0.5, 0]) == pytest.approx(two.gaps[1] / 0.5)
