@@ -8,10 +8,10 @@ import inspect
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import gymnasium as gym
 
@@ -24,9 +24,10 @@ from cmab_gym.printing import print_table, progress_bar
 if TYPE_CHECKING:
     from cmab_gym.evaluation import Results
     from cmab_gym.models.base import BanditModel
-    from cmab_gym.theory import Analysis
+    from cmab_gym.theory import Analysis, LowerBound, UpperBound
 
 OK, AGENT_FAILED, WRONG_ARGUMENTS, INTERRUPTED = 0, 1, 2, 130
+Bound = TypeVar("Bound")
 _SMALL = 10  # arms up to which `inspect` shows the whole of phi
 
 
@@ -87,6 +88,11 @@ def parser() -> argparse.ArgumentParser:
         help="published: B and beta of the paper's figures 10 to 15",
     )
     run.add_argument(
+        "--lower-bound",
+        action="store_true",
+        help="draw the least regret of any agent into the plot (a few arms and rewards only)",
+    )
+    run.add_argument(
         "--out",
         default="results",
         help="folder for the results; those of an earlier run are replaced (default results)",
@@ -105,8 +111,9 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument("--out", default="reproduction", help="folder (default reproduction)")
     again.set_defaults(command=_reproduce)
 
-    look = commands.add_parser("inspect", help="means, gaps, phi and competitive arms")
+    look = commands.add_parser("inspect", help="means, gaps, phi, competitive arms and bounds")
     _add_environment(look)
+    look.add_argument("--rounds", type=int, default=5000, help="T of the bounds (default 5000)")
     look.add_argument("--seed", type=int, default=0, help="of the measured C (default 0)")
     look.set_defaults(command=_inspect)
 
@@ -155,6 +162,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from cmab_gym.evaluation.plot import plot_regret
 
     out = _folder(chosen.out)
+    bound = _lower_bound(chosen) if chosen.lower_bound else None
     agents = chosen.agents
     if chosen.settings == "published" and len(set(agents)) == len(agents):
         agents = published(*agents)
@@ -180,7 +188,7 @@ def _run(chosen: argparse.Namespace) -> int:
             with _uninterrupted():
                 (out / "regret.png").unlink(missing_ok=True)  # never beside another run's table
                 results.save(out)
-                plot_regret(results, out / "regret.png")
+                plot_regret(results, out / "regret.png", lower_bound=bound)
         finally:
             _print_summary(results)
         print(f"written to {out}")
@@ -189,6 +197,24 @@ def _run(chosen: argparse.Namespace) -> int:
     if results.manifest.get("interrupted"):
         return INTERRUPTED
     return AGENT_FAILED if results.failures else OK
+
+
+def _lower_bound(chosen: argparse.Namespace) -> LowerBound:
+    from cmab_gym.theory import NoBoundError, graves_lai_bound
+
+    try:
+        return graves_lai_bound(_model(chosen))
+    except NoBoundError as error:
+        raise ValueError(f"--lower-bound: {error}; leave it out") from error
+
+
+def _model(chosen: argparse.Namespace) -> BanditModel:
+    from cmab_gym.evaluation.play import find_environment, make_environment
+
+    settings = _keywords(chosen.set)
+    env = make_environment(find_environment(chosen.env, settings), 1, 1, settings)
+    model: BanditModel = env.unwrapped.model
+    return model
 
 
 @contextmanager
@@ -252,23 +278,23 @@ def _inspect(chosen: argparse.Namespace) -> int:
     from numpy.random import default_rng
 
     from cmab_gym import checks
-    from cmab_gym.evaluation.play import find_environment, make_environment
-    from cmab_gym.theory import analyse, count_competitive
+    from cmab_gym.theory import analyse, c_ucb_bound, count_competitive
 
     seed = checks.whole_number("seed", chosen.seed, 0)
-    settings = _keywords(chosen.set)
-    env = make_environment(find_environment(chosen.env, settings), 1, 1, settings)
-    model: BanditModel = env.unwrapped.model
+    rounds = checks.whole_number("rounds", chosen.rounds, 1)
+    model = _model(chosen)
     _say_left_out(getattr(model, "provenance", {}))
     analysis = analyse(model)
-    _print_arms(model, analysis)
+    upper = _bound_or_reason(c_ucb_bound, model)
+    _print_arms(model, analysis, upper, rounds)
     if model.n_arms <= _SMALL:
         _print_phi(analysis)
     measured = count_competitive(model, default_rng(seed))
     print(
         f"C = {analysis.n_competitive} of {model.n_arms} arms are competitive; measured as in the "
-        f"paper, by 5000 pulls of the best arm: {measured}"
+        f"paper, by 5000 pulls of the best arm: {measured}\n"
     )
+    _print_bounds(model, analysis, upper, rounds)
     return OK
 
 
@@ -396,10 +422,13 @@ def _print_summary(results: Results) -> None:
     print_table(header, rows, droppable=("rounds/s", "sd", "best arm", "95 % interval"))
 
 
-def _print_arms(model: BanditModel, analysis: Analysis) -> None:
+def _print_arms(
+    model: BanditModel, analysis: Analysis, upper: UpperBound | str, rounds: int
+) -> None:
     best = analysis.best_arm
+    header = ["arm", "name", "mean", "gap", "phi", "pseudo-gap", "competitive"]
     rows = [
-        (
+        [
             str(arm),
             name,
             f"{analysis.means[arm]:.4f}",
@@ -407,12 +436,64 @@ def _print_arms(model: BanditModel, analysis: Analysis) -> None:
             f"{analysis.phi[arm, best]:.4f}",
             f"{analysis.pseudo_gaps[arm]:+.4f}",
             "best" if arm == best else "yes" if analysis.competitive[arm] else "no",
-        )
+        ]
         for arm, name in enumerate(model.arm_names)
     ]
-    header = ("arm", "name", "mean", "gap", "phi", "pseudo-gap", "competitive")
-    print_table(header, rows, droppable=("pseudo-gap", "gap"))
+    if not isinstance(upper, str):
+        header += ["t0", "c-ucb pulls, at most"]
+        for row, t0, pulls in zip(rows, upper.t0, upper.pulls(rounds), strict=True):
+            row += [f"{t0:,.0f}" if t0 == t0 else "-", f"{pulls:,.0f}"]
+    print_table(header, rows, droppable=("t0", "pseudo-gap", "gap", "c-ucb pulls, at most"))
     print(f"phi: expected pseudo-reward with respect to arm {best}, the best arm\n")
+
+
+def _print_bounds(
+    model: BanditModel, analysis: Analysis, upper: UpperBound | str, rounds: int
+) -> None:
+    """Print the bounds on the regret, and why one is missing."""
+    from cmab_gym.models import LatentModel
+    from cmab_gym.theory import graves_lai_bound, lai_robbins_bound
+
+    rows, missing = [], []
+
+    def add(name: str, growth: str, regret: float | None) -> None:
+        rows.append((name, growth, "" if regret is None else f"{regret:,.1f}"))
+
+    name = "c-ucb, at most (Corollary 1)"
+    if isinstance(upper, str):
+        missing.append((name, upper))
+    else:
+        growth = f"{upper.constant:.4g} ln T" if upper.constant else "bounded"
+        add(name, growth, float(upper.regret(rounds)))
+    if isinstance(model, LatentModel):
+        growth = "some c ln T" if analysis.n_competitive > 1 else "0"
+        add("any agent, at least (Theorem 3)", growth, None)
+    else:
+        for name, compute in (
+            ("any agent, at least (Graves and Lai)", graves_lai_bound),
+            ("without pseudo-rewards, at least (Lai and Robbins)", lai_robbins_bound),
+        ):
+            bound = _bound_or_reason(compute, model)
+            if isinstance(bound, str):
+                missing.append((name, bound))
+            else:
+                growth = f"{bound.constant:.3f} ln T" if bound.constant else "0"
+                add(name, growth, float(bound.regret(rounds)))
+    worst = float(analysis.gaps.max())
+    add("the worst arm only", f"{worst:.4g} T", worst * rounds)
+    print_table(("regret", "for large T", f"T = {rounds:,}"), rows)
+    print("a bound above the last row says nothing yet; lower bounds are limits for large T")
+    for name, reason in missing:
+        print(f"{name}: not available: {reason}")
+
+
+def _bound_or_reason(compute: Callable[[BanditModel], Bound], model: BanditModel) -> Bound | str:
+    from cmab_gym.theory import NoBoundError
+
+    try:
+        return compute(model)
+    except NoBoundError as error:
+        return str(error)
 
 
 def _print_phi(analysis: Analysis) -> None:

@@ -85,6 +85,11 @@ def test_a_failing_agent_of_ones_own_keeps_the_others_results(tmp_path, capsys):
         (["run", "CMAB-Tabular-v0", "--agents", "ucb", "--set", "a=1", "a=2"], "a= is given twice"),
         (["run", "CMAB-Tabular-v0", "--agents", "ucb", "--out", ""], "--out '': expected a folder"),
         (["inspect", "CMAB-Tabular-v0", "--seed", "-1"], "seed=-1: expected an integer"),
+        (["inspect", "CMAB-Tabular-v0", "--rounds", "0"], "rounds=0: expected an integer"),
+        (
+            ["run", "CMAB-MovieLens-v0", "--agents", "ucb", "--lower-bound"],
+            "--lower-bound: 18 arms of 5 rewards",
+        ),
         (["data", "fetch", "ml-1n"], "unknown data set 'ml-1n': did you mean 'ml-1m'"),
         (["inspect", "CartPole-v9"], "unknown environment 'CartPole-v9'"),
         (["inspect", "CartPole-v1"], "CartPole-v1 is no bandit"),
@@ -111,6 +116,38 @@ def test_inspect_tells_what_theory_says(capsys):
     assert "C = 1 of 2 arms are competitive" in out
     assert main(["inspect", "CMAB-MovieLens-v0"]) == 0
     assert "Film-Noir" in capsys.readouterr().out
+
+
+def test_inspect_prints_the_bounds_or_why_there_is_none(capsys):
+    def inspected(*arguments):
+        assert main(["inspect", *arguments]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    known = inspected("CMAB-Tabular-v0", "--set", "preset=table1-a")
+    assert "no 116,672 233,348" in known  # t0, and pulls by c-ucb
+    assert "c-ucb, at most (Corollary 1) bounded 46,669.5" in known
+    assert "any agent, at least (Graves and Lai) 0 0.0" in known
+    assert "(Lai and Robbins) 2.466 ln T 21.0" in known
+    assert "the worst arm only 0.2 T 1,000.0" in known
+    later = inspected("CMAB-Tabular-v0", "--set", "preset=table1-b", "--rounds", "100000")
+    assert "c-ucb, at most (Corollary 1) 80 ln T 64,921.4" in later
+    assert "(Graves and Lai) 4.966 ln T 57.2" in later
+    for preset, growth in (("three-arm-a", "0"), ("three-arm-b", "some c ln T")):
+        latent = inspected("CMAB-Latent-v0", "--set", f"preset={preset}")
+        assert f"any agent, at least (Theorem 3) {growth} " in latent
+    genres = inspected("CMAB-MovieLens-v0")
+    assert "(Corollary 1): not available: the pseudo-rewards of arm 9, the best" in genres
+    assert "(Graves and Lai): not available: 18 arms of 5 rewards" in genres
+    assert "t0" not in genres
+
+
+def test_run_draws_the_lower_bound(tmp_path, capsys):
+    pictures = []
+    for extra in ([], ["--lower-bound"]):
+        assert main([*RUN, str(tmp_path), "--agents", "ucb", *extra]) == 0
+        pictures.append((tmp_path / "regret.png").read_bytes())
+    capsys.readouterr()
+    assert pictures[0] != pictures[1]
 
 
 def test_where_to_put_env_is_told(capsys):

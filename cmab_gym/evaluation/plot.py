@@ -16,6 +16,8 @@ from cmab_gym.files import write_whole
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from cmab_gym.theory import LowerBound
+
 # Colours of different lightness (Okabe and Ito's, safe for colour-blind readers), dashes and
 # markers, so that curves can be told apart in black and white. 7, 5 and 11 of them: two curves
 # first look the same after 385.
@@ -26,13 +28,20 @@ _MARKS = 8  # per curve
 _TITLE = 90  # characters
 
 
-def plot_regret(results: Results, path: str | Path, title: str | None = None) -> Path:
+def plot_regret(
+    results: Results,
+    path: str | Path,
+    title: str | None = None,
+    lower_bound: LowerBound | None = None,
+) -> Path:
     """Draw the regret of every agent that finished, and write it whole or not at all.
 
     Args:
         results: of `evaluate`.
         path: the picture; its ending chooses the format (.png, .svg, .pdf).
         title: above the axes; None writes environment and trials.
+        lower_bound: drawn as a thin grey line, such as that of
+            `cmab_gym.theory.graves_lai_bound(model)`; None draws none.
 
     Raises:
         ValueError: no agent finished.
@@ -45,7 +54,7 @@ def plot_regret(results: Results, path: str | Path, title: str | None = None) ->
     figure = Figure(figsize=(7.5, 4.5), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    draw_regret(axes, results)
+    draw_regret(axes, results, lower_bound)
     axes.set_title(_title(results) if title is None else title, fontsize=10)
     path = Path(path)
     kind = path.suffix.lstrip(".") or "png"
@@ -53,7 +62,13 @@ def plot_regret(results: Results, path: str | Path, title: str | None = None) ->
     return path
 
 
-def plot_panels(panels: Sequence[Results], titles: Sequence[str], path: Path, title: str) -> Path:
+def plot_panels(
+    panels: Sequence[Results],
+    titles: Sequence[str],
+    path: Path,
+    title: str,
+    lower_bounds: Sequence[LowerBound | None] | None = None,
+) -> Path:
     """Draw several results side by side, as the panels of one figure with one legend.
 
     Args:
@@ -61,6 +76,7 @@ def plot_panels(panels: Sequence[Results], titles: Sequence[str], path: Path, ti
         titles: one for each panel.
         path: the picture; its ending chooses the format.
         title: of the whole.
+        lower_bounds: one for each panel, drawn as by `plot_regret`; None draws none.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -68,19 +84,21 @@ def plot_panels(panels: Sequence[Results], titles: Sequence[str], path: Path, ti
     figure = Figure(figsize=(max(6.5, 4.6 * len(panels)), 4.4), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     every = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axes, results, own in zip(every, panels, titles, strict=True):
-        draw_regret(axes, results)
+    bounds = [None] * len(panels) if lower_bounds is None else lower_bounds
+    for axes, results, own, bound in zip(every, panels, titles, bounds, strict=True):
+        draw_regret(axes, results, bound)
         axes.set_title(own, fontsize=10)
     handles, labels = every[0].get_legend_handles_labels()
     about = every[0].get_legend().get_title().get_text()
     for axes in every:
         axes.get_legend().remove()
+    rows = -(-len(labels) // (2 * len(panels)))
     figure.legend(
         handles,
         labels,
         title=about,
         loc="outside lower center",
-        ncols=min(len(labels), 2 * len(panels)),
+        ncols=-(-len(labels) // rows),
         handlelength=4,
     )
     figure.suptitle(title, fontsize=11)
@@ -89,7 +107,7 @@ def plot_panels(panels: Sequence[Results], titles: Sequence[str], path: Path, ti
     return path
 
 
-def draw_regret(axes: Axes, results: Results) -> None:
+def draw_regret(axes: Axes, results: Results, lower_bound: LowerBound | None = None) -> None:
     """Draw the curves, their bands and their names into axes of the caller's."""
     from matplotlib.ticker import MaxNLocator
 
@@ -115,7 +133,14 @@ def draw_regret(axes: Axes, results: Results) -> None:
             markevery=max(1, len(rounds) // _MARKS),
             label=name,
         )
-        final.append((float(mean[-1]), name, colour))
+        last = float(mean[-1])
+        text = f"{name.strip()} {last:,.0f}" if last >= 10 else f"{name.strip()} {last:.2f}"
+        final.append((last, text, colour))
+    if lower_bound is not None:
+        at = np.linspace(1, rounds[-1], 200)
+        bound, grey = lower_bound.regret(at), "0.45"
+        axes.plot(at, bound, color=grey, linewidth=0.8, label=" lower bound, for large t")
+        final.append((float(bound[-1]), f"{lower_bound.constant:.3g} ln t", grey))
     trials = len(results.finished[0].regret)
     unit = results.manifest.get("reward_unit", "reward")
     axes.set_xlabel("round")
@@ -137,16 +162,16 @@ def draw_regret(axes: Axes, results: Results) -> None:
 
 
 def _name_curves(axes: Axes, final: Sequence[tuple[float, str, str]]) -> None:
-    """Write each curve's final value beside its end, moved apart where they would overlap."""
+    """Write each curve's text beside its final value, moved apart where they would overlap."""
     top = axes.get_ylim()[1]
     line = 0.045 * top
     heights: list[float] = []
     for value, _, _ in sorted(final):
         heights.append(max(value, heights[-1] + line) if heights else value)
-    for height, (value, label, colour) in zip(heights, sorted(final), strict=True):
+    for height, (_, text, colour) in zip(heights, sorted(final), strict=True):
         style: dict[str, Any] = {"va": "center", "fontsize": 8, "color": colour}
         axes.annotate(
-            f"{label.strip()} {value:,.0f}" if value >= 10 else f"{label.strip()} {value:.2f}",
+            text,
             (axes.get_xlim()[1], height),
             xytext=(4, 0),
             textcoords="offset points",

@@ -19,8 +19,15 @@ from cmab_gym.evaluation.plot import plot_panels
 from cmab_gym.evaluation.report import write_report
 from cmab_gym.evaluation.results import Results
 from cmab_gym.files import write_whole
+from cmab_gym.models.base import BanditModel
 from cmab_gym.paper import AGENTS, FIGURES, READ_AT, READING_ERROR, ROUNDS, TRIALS, Panel
-from cmab_gym.theory import analyse, count_competitive
+from cmab_gym.theory import (
+    LowerBound,
+    NoBoundError,
+    analyse,
+    count_competitive,
+    graves_lai_bound,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +50,7 @@ class Reproduced:
         competitive: the exact C.
         measured: the C of some runs of 5000 pulls of the best arm, as the paper measures it.
         ranges: by agent, and "C", the smallest and largest value over the panel's draws.
+        lower_bound: on the regret of every agent; None where it cannot be computed.
     """
 
     panel: Panel
@@ -50,6 +58,7 @@ class Reproduced:
     competitive: int
     measured: tuple[int, ...]
     ranges: Mapping[str, tuple[float, float]]
+    lower_bound: LowerBound | None = None
 
 
 def reproduce(
@@ -101,7 +110,8 @@ def reproduce(
         for kind in ("png", "svg"):
             path = folder / f"fig{figure}.{kind}"
             title = f"Figure {figure}: {FIGURES.get(figure, '')}".rstrip(": ")
-            plot_panels([each.results for each in own], titles, path, title)
+            bounds = [each.lower_bound for each in own]
+            plot_panels([each.results for each in own], titles, path, title, bounds)
     table = comparison(done)
     write_whole(folder / "comparison.csv", partial(table.to_csv, index=False))
     write_report(folder / "report.md", done, table)
@@ -116,7 +126,15 @@ def reproduce_panel(
     model = _model(panel)
     measured = tuple(count_competitive(model, default_rng((seed, i))) for i in range(_MEASURED))
     exact = analyse(model).n_competitive
-    return Reproduced(panel, results, exact, measured, _ranges(panel, rounds, trials, seed, n_jobs))
+    ranges = _ranges(panel, rounds, trials, seed, n_jobs)
+    return Reproduced(panel, results, exact, measured, ranges, _lower_bound(model))
+
+
+def _lower_bound(model: BanditModel) -> LowerBound | None:
+    try:
+        return graves_lai_bound(model)
+    except NoBoundError:
+        return None
 
 
 def comparison(done: Sequence[Reproduced]) -> pd.DataFrame:

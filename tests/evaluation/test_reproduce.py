@@ -89,6 +89,12 @@ def test_the_same_seed_gives_the_same_numbers():
     assert comparison([first]).equals(comparison([again]))
 
 
+def test_panels_know_the_lower_bound_where_there_is_one():
+    known = reproduce_panel(BY_NAME["fig5b"], 40, 2, seed=0)
+    assert known.lower_bound.constant == pytest.approx(4.966, abs=5e-4)
+    assert reproduce_panel(BY_NAME["fig10a"], 40, 2, seed=0).lower_bound is None
+
+
 def test_no_panels():
     with pytest.raises(ValueError, match="no panels given"):
         reproduce([], "out")

@@ -9,6 +9,7 @@ from scipy import stats
 
 from cmab_gym.evaluation import AgentRun, Results, evaluate, plot_regret
 from cmab_gym.files import write_whole
+from cmab_gym.theory import LowerBound
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +116,28 @@ def test_a_plot_has_names_units_and_a_band_and_can_be_read_without_colour(result
     assert np.diff(heights).min() > 0.04 * axes.get_ylim()[1]
 
 
+def test_a_lower_bound_is_a_thin_line_named_by_its_constant(results, tmp_path):
+    from matplotlib.figure import Figure
+
+    from cmab_gym.evaluation.plot import draw_regret
+
+    bound = LowerBound(4.966, np.zeros(2))
+    plain, axes = Figure().add_subplot(), Figure().add_subplot()
+    draw_regret(plain, results)
+    draw_regret(axes, results, bound)
+    assert len(axes.get_lines()) == len(plain.get_lines()) + 1
+    line = axes.get_lines()[-1]
+    x, y = line.get_data()
+    assert (x[0], x[-1]) == (1, results.checkpoints[-1])
+    assert_allclose(y, 4.966 * np.log(x))
+    assert line.get_linewidth() < axes.get_lines()[0].get_linewidth()
+    assert "4.97 ln t" in [text.get_text() for text in axes.texts]
+    assert "lower bound" in axes.get_legend().get_texts()[-1].get_text()
+    path = tmp_path / "regret.png"
+    without = plot_regret(results, path).read_bytes()
+    assert plot_regret(results, path, lower_bound=bound).read_bytes() != without
+
+
 def test_many_agents_with_odd_names_can_be_told_apart(tmp_path):
     from matplotlib.figure import Figure
 
@@ -171,7 +194,8 @@ def test_the_legend_of_a_figure_is_whole(results, tmp_path, number, monkeypatch)
     names = ["a name of some length", "another one", "third", "the fourth of them"]
     runs = tuple(replace(results.runs[0], label=name) for name in names)
     panel = replace(results, runs=runs)
-    plot_panels([panel] * number, ["title"] * number, tmp_path / "p.png", "Figure")
+    bounds = [LowerBound(1.0, np.zeros(2))] * number
+    plot_panels([panel] * number, ["title"] * number, tmp_path / "p.png", "Figure", bounds)
     legend, whole = boxes[0]
     assert whole.x0 <= legend.x0
     assert legend.x1 <= whole.x1

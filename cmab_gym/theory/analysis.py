@@ -1,4 +1,4 @@
-"""What theory says of a model: gaps, expected pseudo-rewards, competitive arms, C."""
+"""A model seen by one who knows its distribution: gaps, phi, competitive arms, C."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from numpy.random import Generator
 from cmab_gym import checks
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.models.base import BanditModel
+
+
+class NoBoundError(ValueError):
+    """A bound does not hold, or cannot be computed, for a model; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,12 @@ class Analysis:
         """The number of competitive arms, C."""
         return int(self.competitive.sum())
 
+    @property
+    def smallest_gap(self) -> float:
+        """The gap between the best arm and the second best, Delta_min; 0 if two are best."""
+        others = np.delete(self.gaps, self.best_arm)
+        return float(others.min(initial=np.inf))
+
 
 def analyse(model: BanditModel) -> Analysis:
     """Compute gaps, phi and the competitive arms of a model."""
@@ -65,6 +75,17 @@ def analyse_means(means: FloatArray, phi: FloatArray, tolerance: float = 1e-9) -
     competitive = pseudo_gaps <= tolerance
     competitive[best] = True
     return Analysis(means, means[best] - means, phi, best, pseudo_gaps, competitive)
+
+
+def check_unique_best_arm(model: BanditModel) -> None:
+    """Refuse a model in which more than one arm is best.
+
+    Raises:
+        NoBoundError: two arms have the largest mean.
+    """
+    best = np.flatnonzero(model.best_arms)
+    if best.size > 1:
+        raise NoBoundError(f"arms {best[0]} and {best[1]} are both best: the bound needs one")
 
 
 def count_competitive(model: BanditModel, rng: Generator, rounds: int = 5000) -> int:
