@@ -106,6 +106,12 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument("--rounds", type=int, help="pulls per trial (default 5000)")
     again.add_argument("--trials", type=int, help="trials (default 100)")
     again.add_argument("--quick", action="store_true", help="500 rounds, 10 trials: a first look")
+    again.add_argument(
+        "--data",
+        metavar="FILE",
+        help="goodreads_interactions_poetry.json.gz: figures 12 and 15 play it, and not the "
+        "bundled Goodreads table",
+    )
     again.add_argument("--seed", type=int, default=0, help="decides all random numbers (default 0)")
     again.add_argument("--jobs", type=int, default=-1, help="processes (default one per core)")
     again.add_argument("--out", default="reproduction", help="folder (default reproduction)")
@@ -236,7 +242,8 @@ def _say_left_out(provenance: Mapping[str, Any]) -> None:
 
 
 def _reproduce(chosen: argparse.Namespace) -> int:
-    from cmab_gym.evaluation.reproduce import reproduce
+    from cmab_gym.data.cache import locate
+    from cmab_gym.evaluation.reproduce import on_ratings, reproduce
     from cmab_gym.paper import PANELS
 
     known = {panel.name.removeprefix("fig"): panel for panel in PANELS}
@@ -245,6 +252,8 @@ def _reproduce(chosen: argparse.Namespace) -> int:
         if not any(key == name or key[:-1] == name for key in known):
             raise ValueError(f"no panel {name!r}: expected figures or panels of {', '.join(known)}")
     panels = [p for key, p in known.items() if not asked or key in asked or key[:-1] in asked]
+    if chosen.data is not None:
+        panels = on_ratings(panels, locate(chosen.data).resolve())
     rounds, trials = (500, 10) if chosen.quick else (5000, 100)
     rounds = rounds if chosen.rounds is None else chosen.rounds
     trials = trials if chosen.trials is None else chosen.trials

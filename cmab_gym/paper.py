@@ -28,7 +28,7 @@ class Panel:
             gives no number that can be read.
         competitive: the published C; None where there is none.
         draws: keyword and values of a random choice that the paper does not give; agreement can
-            only be expected with the range over them.
+            only be expected with the range over them, the panel's own among them.
         note: why exact agreement cannot be expected, "" where it can.
         stand_in: whether other data are played than the paper's.
     """
@@ -86,7 +86,7 @@ def _genre(
 ) -> Panel:
     return Panel(
         figure, letter, f"p = {mask:g}", "CMAB-MovieLens-v0",
-        {"task": "genre", "train_share": share, "mask": mask},
+        {"task": "genre", "train_share": share, "mask": mask, "genre_draw": 0},
         regret=_published(*regret),
         competitive=competitive, draws=_GENRE_DRAWS, note=_GENRE_NOTE,
     )  # fmt: skip
@@ -107,7 +107,7 @@ def _poetry(
 ) -> Panel:
     return Panel(
         figure, letter, f"p = {mask:g}, q = 0.1", "CMAB-Goodreads-v0",
-        {"train_share": share, "mask": mask, "pad": 0.1},
+        {"train_share": share, "mask": mask, "pad": 0.1, "mask_seed": 0},
         regret=_published(*regret),
         competitive=competitive, draws=_MASK_DRAWS, note=_POETRY_NOTE, stand_in=True,
     )  # fmt: skip

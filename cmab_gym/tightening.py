@@ -209,9 +209,8 @@ class _Programme:
             The dual vectors, float64 (K, R), for arm k itself its rewards; and which programmes
             are feasible, bool (K,).
         """
-        from scipy import optimize
+        from scipy.optimize import linprog
 
-        linprog: Any = optimize.linprog  # the stubs' overloads do not know a sparse matrix
         limits = np.zeros((self.means.size, 2))
         limits[:, 1] = np.inf
         limits[self.known] = marginal[:, None]

@@ -81,7 +81,7 @@ def evaluate(
     given = _labels(agents)
     factories = {label: agent_factory(agent) for label, agent in given.items()}
     at = checkpoint_rounds(checkpoints, rounds)
-    workers = _workers(n_jobs)
+    workers = count_workers(n_jobs)
     size = _batch_size(batch_size, trials, workers)
     spec = find_environment(env_id, settings)
     # Made here, so that a wrong setting is told before anything is played.
@@ -217,7 +217,8 @@ def _joined(label: str, curves: Sequence[Curves], trials: int) -> AgentRun:
     return AgentRun(label, regret, pulls, seconds)
 
 
-def _workers(n_jobs: int) -> int:
+def count_workers(n_jobs: int) -> int:
+    """Return the number of worker processes that n_jobs asks for; -1 is one per core."""
     if n_jobs == -1:
         return os.cpu_count() or 1
     return checks.whole_number("n_jobs", n_jobs, 1, "or -1 for one per core")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -65,16 +66,16 @@ def plot_regret(
 def plot_panels(
     panels: Sequence[Results],
     titles: Sequence[str],
-    path: Path,
+    paths: Sequence[Path],
     title: str,
     lower_bounds: Sequence[LowerBound | None] | None = None,
-) -> Path:
+) -> None:
     """Draw several results side by side, as the panels of one figure with one legend.
 
     Args:
         panels: results of the same agents.
         titles: one for each panel.
-        path: the picture; its ending chooses the format.
+        paths: the pictures; their endings choose the formats.
         title: of the whole.
         lower_bounds: one for each panel, drawn as by `plot_regret`; None draws none.
     """
@@ -102,9 +103,8 @@ def plot_panels(
         handlelength=4,
     )
     figure.suptitle(title, fontsize=11)
-    kind = path.suffix.lstrip(".")
-    write_whole(path, lambda part: figure.savefig(part, format=kind))
-    return path
+    for path in paths:
+        write_whole(path, partial(figure.savefig, format=path.suffix.lstrip(".")))
 
 
 def draw_regret(axes: Axes, results: Results, lower_bound: LowerBound | None = None) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.random import default_rng
 
 from cmab_gym import checks
 from cmab_gym.agents.registry import published
-from cmab_gym.evaluation.evaluate import evaluate
+from cmab_gym.evaluation.evaluate import count_workers, evaluate
 from cmab_gym.evaluation.play import find_environment, make_environment
 from cmab_gym.evaluation.plot import plot_panels
 from cmab_gym.evaluation.report import write_report
@@ -32,6 +32,7 @@ from cmab_gym.theory import (
 if TYPE_CHECKING:
     import pandas as pd
 
+Done = TypeVar("Done")
 _DRAW_TRIALS = 20  # per draw of a random choice: enough for the range over draws
 _MEASURED = 8  # runs of 5000 pulls whose C is reported, lowest to highest
 # How far ours may be from a published mean where nothing else is random: the correlated agents'
@@ -94,40 +95,103 @@ def reproduce(
     if not panels:
         raise ValueError("no panels given: expected at least one, such as cmab_gym.paper.PANELS")
     rounds = checks.whole_number("rounds", rounds, 1)
+    workers = count_workers(n_jobs)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     done = []
-    for panel in panels:
-        done.append(reproduce_panel(panel, rounds, trials, seed, n_jobs))
-        frame = done[-1].results.to_pandas()
-        path = folder / f"{panel.name}.parquet"
+    for each in _reproduced(panels, rounds, trials, seed, workers):
+        done.append(each)
+        frame = each.results.to_pandas()
+        path = folder / f"{each.panel.name}.parquet"
         write_whole(path, partial(frame.to_parquet, index=False))
         if progress is not None:
             progress(1)
-    for figure in dict.fromkeys(panel.figure for panel in panels):
-        own = [each for each in done if each.panel.figure == figure]
-        titles = [f"({each.panel.letter}) {each.panel.title}" for each in own]
-        for kind in ("png", "svg"):
-            path = folder / f"fig{figure}.{kind}"
-            title = f"Figure {figure}: {FIGURES.get(figure, '')}".rstrip(": ")
-            bounds = [each.lower_bound for each in own]
-            plot_panels([each.results for each in own], titles, path, title, bounds)
+    figures = dict.fromkeys(panel.figure for panel in panels)
+    by_figure = [[each for each in done if each.panel.figure == figure] for figure in figures]
+    list(_in_parallel(_draw_figure, [(own, folder) for own in by_figure], workers))
     table = comparison(done)
     write_whole(folder / "comparison.csv", partial(table.to_csv, index=False))
     write_report(folder / "report.md", done, table)
     return table
 
 
+def on_ratings(panels: Sequence[Panel], data: str | Path) -> list[Panel]:
+    """Let panels for which other data stand in play the real ratings.
+
+    Args:
+        panels: any; those that are no stand-ins stay as they are.
+        data: path of the ratings, such as `goodreads_interactions_poetry.json.gz`.
+    """
+    return [
+        replace(
+            panel,
+            env_kwargs={**panel.env_kwargs, "data": str(data)},
+            stand_in=False,
+            note="the masked entries are random: see the range over draws",
+        )
+        if panel.stand_in
+        else panel
+        for panel in panels
+    ]
+
+
 def reproduce_panel(
     panel: Panel, rounds: int, trials: int, seed: int, n_jobs: int = 1
 ) -> Reproduced:
     """Play one panel, and its draws."""
-    results = _play(panel, rounds, trials, seed, n_jobs)
-    model = _model(panel)
-    measured = tuple(count_competitive(model, default_rng((seed, i))) for i in range(_MEASURED))
-    exact = analyse(model).n_competitive
-    ranges = _ranges(panel, rounds, trials, seed, n_jobs)
-    return Reproduced(panel, results, exact, measured, ranges, _lower_bound(model))
+    return next(_reproduced([panel], rounds, trials, seed, count_workers(n_jobs)))
+
+
+def _reproduced(
+    panels: Sequence[Panel], rounds: int, trials: int, seed: int, workers: int
+) -> Iterator[Reproduced]:
+    """Play panels and their draws, all of them independent of each other, and yield in order."""
+    draws = {panel.name: _draws(panel) if rounds >= READ_AT else [] for panel in panels}
+    jobs = []
+    for panel in panels:
+        jobs.append((panel, rounds, trials, seed))
+        jobs += [(drawn, rounds, min(trials, _DRAW_TRIALS), seed) for drawn in draws[panel.name]]
+    played = _in_parallel(_play, jobs, workers)
+    for panel in panels:
+        own = next(played)
+        ranges = _ranges([own, *(next(played) for _ in draws[panel.name])], panel)
+        yield replace(own, ranges=ranges)
+
+
+def _draws(panel: Panel) -> list[Panel]:
+    """List the panel with every other value of its random choice."""
+    name, values = panel.draws
+    own = panel.env_kwargs.get(name)
+    others = [value for value in values if value != own]
+    return [replace(panel, env_kwargs={**panel.env_kwargs, name: value}) for value in others]
+
+
+def _in_parallel(
+    function: Callable[..., Done], jobs: Sequence[tuple[Any, ...]], workers: int
+) -> Iterator[Done]:
+    """Call a function with each tuple of arguments, in worker processes; yield in order."""
+    if workers == 1 or len(jobs) == 1:
+        return (function(*job) for job in jobs)
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=workers, return_as="generator", batch_size=1)
+    done: Iterator[Done] = parallel(delayed(function)(*job) for job in jobs)
+    return done
+
+
+def _draw_figure(own: Sequence[Reproduced], folder: Path) -> None:
+    figure = own[0].panel.figure
+    plot_panels(
+        [each.results for each in own],
+        [f"({each.panel.letter}) {each.panel.title}" for each in own],
+        [folder / f"fig{figure}.{kind}" for kind in ("png", "svg")],
+        f"Figure {figure}: {FIGURES.get(figure, '')}".rstrip(": ") + _stand_in(own),
+        [each.lower_bound for each in own],
+    )
+
+
+def _stand_in(own: Sequence[Reproduced]) -> str:
+    return " (other ratings stand in)" if any(each.panel.stand_in for each in own) else ""
 
 
 def _lower_bound(model: BanditModel) -> LowerBound | None:
@@ -205,24 +269,21 @@ def _verdict(
     return "differs"
 
 
-def _ranges(
-    panel: Panel, rounds: int, trials: int, seed: int, n_jobs: int
-) -> dict[str, tuple[float, float]]:
-    name, values = panel.draws
-    if rounds < READ_AT:
-        return {}  # nothing is compared
-    found: dict[str, list[float]] = {}
-    for value in values:
-        drawn = replace(panel, env_kwargs={**panel.env_kwargs, name: value})
-        results = _play(drawn, rounds, min(trials, _DRAW_TRIALS), seed, n_jobs)
-        place = results.checkpoints.index(READ_AT) if READ_AT in results.checkpoints else -1
-        for agent in AGENTS:
-            found.setdefault(agent, []).append(float(results.regret(agent)[:, place].mean()))
-        found.setdefault("C", []).append(analyse(_model(drawn)).n_competitive)
-    return {what: (min(each), max(each)) for what, each in found.items()}
+def _ranges(draws: Sequence[Reproduced], panel: Panel) -> dict[str, tuple[float, float]]:
+    """Find the smallest and largest values over draws; none where there are no draws."""
+    if len(draws) == 1 and not panel.draws[1]:
+        return {}
+    found = {"C": [float(each.competitive) for each in draws]}
+    for agent in AGENTS:
+        found[agent] = []
+        for each in draws:
+            at = each.results.checkpoints
+            place = at.index(READ_AT) if READ_AT in at else -1
+            found[agent].append(float(each.results.regret(agent)[:, place].mean()))
+    return {what: (min(values), max(values)) for what, values in found.items()}
 
 
-def _play(panel: Panel, rounds: int, trials: int, seed: int, n_jobs: int) -> Results:
+def _play(panel: Panel, rounds: int, trials: int, seed: int) -> Reproduced:
     agents = published(*AGENTS) if panel.settings == "published" else list(AGENTS)
     at = np.linspace(0, rounds, min(rounds, 100) + 1).astype(int)[1:].tolist()
     results = evaluate(
@@ -231,14 +292,16 @@ def _play(panel: Panel, rounds: int, trials: int, seed: int, n_jobs: int) -> Res
         rounds,
         trials,
         seed,
-        n_jobs,
-        panel.env_kwargs,
+        env_kwargs=panel.env_kwargs,
         checkpoints=sorted({*at, READ_AT} if rounds >= READ_AT else at),
         on_error="keep",
     )
     if results.manifest.get("interrupted"):
         raise KeyboardInterrupt
-    return results
+    model = _model(panel)
+    measured = tuple(count_competitive(model, default_rng((seed, i))) for i in range(_MEASURED))
+    exact = analyse(model).n_competitive
+    return Reproduced(panel, results, exact, measured, {}, _lower_bound(model))
 
 
 def _model(panel: Panel) -> Any:

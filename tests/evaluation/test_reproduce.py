@@ -1,10 +1,19 @@
+import gzip
+import json
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from cmab_gym.cli import main
-from cmab_gym.evaluation.reproduce import Reproduced, comparison, reproduce, reproduce_panel
+from cmab_gym.evaluation.reproduce import (
+    Reproduced,
+    comparison,
+    on_ratings,
+    reproduce,
+    reproduce_panel,
+)
 from cmab_gym.evaluation.results import AgentRun, Results
 from cmab_gym.paper import AGENTS, PANELS, Panel
 
@@ -93,6 +102,57 @@ def test_panels_know_the_lower_bound_where_there_is_one():
     known = reproduce_panel(BY_NAME["fig5b"], 40, 2, seed=0)
     assert known.lower_bound.constant == pytest.approx(4.966, abs=5e-4)
     assert reproduce_panel(BY_NAME["fig10a"], 40, 2, seed=0).lower_bound is None
+
+
+def test_workers_change_no_number(tmp_path):
+    panels = [replace(OWN, draws=("preset", ("appendix", "table1-a"))), BY_NAME["fig5a"]]
+    serial = reproduce(panels, tmp_path / "serial", 5000, 2)
+    parallel = reproduce(panels, tmp_path / "parallel", 5000, 2, n_jobs=2)
+    assert serial.equals(parallel)
+    names = sorted(path.name for path in (tmp_path / "serial").iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "parallel").iterdir())
+
+
+def test_the_range_is_that_over_the_draws_the_panels_own_among_them():
+    panel = replace(OWN, draws=("preset", ("appendix", "table1-a")))
+    own = reproduce_panel(OWN, 4800, 3, seed=1)
+    other = reproduce_panel(replace(OWN, env_kwargs={"preset": "table1-a"}), 4800, 3, seed=1)
+    both = reproduce_panel(panel, 4800, 3, seed=1)
+    for agent in AGENTS:
+        means = [each.results.regret(agent)[:, -1].mean() for each in (own, other)]
+        assert both.ranges[agent] == (min(means), max(means))
+    assert both.ranges["C"] == (1, 2)
+    assert own.ranges == {}
+
+
+def test_real_ratings_take_the_place_of_a_stand_in(tmp_path):
+    """A file in the layout of goodreads_interactions_poetry.json.gz, made up for this test."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "goodreads_interactions_poetry.json.gz"
+    with gzip.open(path, "wt") as file:
+        for user in range(80):
+            for book in rng.permutation(30)[:20]:
+                line = {
+                    "user_id": f"u{user}",
+                    "book_id": f"b{book}",
+                    "rating": int(rng.integers(6)),
+                }
+                file.write(json.dumps(line) + "\n")
+    poetry, movies = BY_NAME["fig12a"], BY_NAME["fig11a"]
+    real, same = on_ratings([poetry, movies], path)
+    assert same is movies
+    assert not real.stand_in
+    played = reproduce_panel(real, 50, 2, seed=0)
+    assert "UCSD" in played.results.manifest["provenance"]["source"]
+    assert len(played.results.manifest["means"]) == 25
+    arguments = ["reproduce", "12a", "--rounds", "30", "--trials", "2", "--jobs", "1"]
+    out = tmp_path / "out"
+    assert main([*arguments, "--data", str(path), "--out", str(out)]) == 0
+    report = (out / "report.md").read_text()
+    assert "stands in" not in report
+    assert main([*arguments, "--out", str(out)]) == 0
+    assert "stands in" in (out / "report.md").read_text()
+    assert main([*arguments, "--data", str(tmp_path / "none"), "--out", str(out)]) == 2
 
 
 def test_no_panels():

@@ -195,7 +195,7 @@ def test_the_legend_of_a_figure_is_whole(results, tmp_path, number, monkeypatch)
     runs = tuple(replace(results.runs[0], label=name) for name in names)
     panel = replace(results, runs=runs)
     bounds = [LowerBound(1.0, np.zeros(2))] * number
-    plot_panels([panel] * number, ["title"] * number, tmp_path / "p.png", "Figure", bounds)
+    plot_panels([panel] * number, ["title"] * number, [tmp_path / "p.png"], "Figure", bounds)
     legend, whole = boxes[0]
     assert whole.x0 <= legend.x0
     assert legend.x1 <= whole.x1
