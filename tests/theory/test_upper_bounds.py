@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import SEEDS
 
@@ -54,6 +54,7 @@ def test_t0_of_a_tiny_gap_is_no_endless_search():
     assert 1e17 < first_round(1e-7, 2) < 1e18
 
 
+@settings(deadline=None)
 @given(
     st.integers(1, 400),
     st.integers(2, 8),
@@ -109,14 +110,14 @@ def test_regret_is_bounded_where_one_arm_is_competitive():
     assert bound.regret(1e12) == pytest.approx(bound.regret(1e9), rel=1e-6)
 
 
+@settings(deadline=None)
 @given(SEEDS, st.floats(0.1, 20), st.floats(-5, 5))
 def test_the_unit_of_the_rewards_changes_no_pulls(seed, factor, shift):
     rng = np.random.default_rng(seed)
     outcomes, chances = rng.integers(0, 5, (6, 3)).astype(float), rng.dirichlet(np.ones(6))
     one = TabularModel(outcomes, chances)
     other = TabularModel(factor * outcomes + shift, chances)
-    if np.diff(np.sort(one.means))[-1] < 1e-3 or np.ptp(outcomes) == 0:
-        return
+    assume(np.diff(np.sort(one.means))[-1] > 1e-3)
     here, there = c_ucb_bound(one), c_ucb_bound(other)
     np.testing.assert_allclose(there.pulls(5000), here.pulls(5000), rtol=1e-4)
     assert there.regret(5000) == pytest.approx(factor * here.regret(5000), rel=1e-4)
