@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -174,32 +173,43 @@ class _Programme:
     @classmethod
     def of(cls, problem: BanditProblem, given: int, relaxation: Relaxation) -> _Programme:
         """Write the programmes of a problem given arm k."""
-        from scipy import sparse
+        from scipy.sparse import block_diag, coo_array
 
-        everyone, size = range(problem.n_arms), problem.reward_support.size
-        others = [arm for arm in everyone if arm != given]
-        consistent, bounded, means, known, slack = [], [], [], [], []
-        first = 0
-        for arm in others:
-            arms = list(everyone) if relaxation == "all" else [arm, given]
-            equal, below = _constraints(problem, arms)
-            consistent.append(equal)
-            bounded.append(below)
-            mean = np.zeros(equal.shape[1])
-            mean[arms.index(arm) * size :][:size] = problem.reward_support
-            mean[-1] = -_PRICE * problem.reward_range
-            means.append(mean)
-            known.append(first + arms.index(given) * size + np.arange(size))
-            first += mean.size
-            slack.append(first - 1)
+        n_arms, size = problem.n_arms, problem.reward_support.size
+        others = np.delete(np.arange(n_arms), given)
+        if relaxation == "all":
+            arms = np.broadcast_to(np.arange(n_arms), (others.size, n_arms))
+        else:
+            arms = np.column_stack([others, np.full(others.size, given)])
+        pattern = _Pattern.of(arms.shape[1], size)
+        first = np.arange(others.size) * pattern.n_variables
+        place = {"mean": (arms == others[:, None]), "known": (arms == given)}
+        start = {name: first + size * where.argmax(axis=1) for name, where in place.items()}
+        each = np.arange(size)
+        slack = first + pattern.n_variables - 1
+        means = np.zeros(others.size * pattern.n_variables)
+        means[start["mean"][:, None] + each] = problem.reward_support
+        means[slack] = -_PRICE * problem.reward_range
+        # What E[R_a - s_ab(j); R_b = j] <= 0 multiplies the chance of [i, j] by; and the slack.
+        table = problem.pseudo_rewards
+        pseudo = table[arms[:, pattern.of_arm], arms[:, pattern.given_arm], pattern.given_reward]
+        data = problem.reward_support[pattern.of_reward] - pseudo
+        data = np.concatenate([data, np.full((others.size, pattern.n_bounded), -1.0)], axis=1)
+        block = np.arange(others.size)[:, None]
+        rows = block * pattern.n_bounded + np.append(pattern.row, np.arange(pattern.n_bounded))
+        columns = first[:, None] + np.append(
+            pattern.column, np.full(pattern.n_bounded, pattern.n_variables - 1)
+        )
+        shape = (others.size * pattern.n_bounded, means.size)
+        bounded = coo_array((data.ravel(), (rows.ravel(), columns.ravel())), shape)
         return cls(
             given,
             problem.reward_support,
-            np.concatenate(means),
-            np.array(known),
-            np.array(slack),
-            sparse.block_diag(consistent, format="csr"),
-            sparse.block_diag(bounded, format="csr"),
+            means,
+            start["known"][:, None] + each,
+            slack,
+            block_diag([pattern.consistent] * others.size, format="csr"),
+            bounded.tocsr(),
         )
 
     def solve(self, marginal: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -230,33 +240,58 @@ class _Programme:
         return vectors, np.insert(solution.x[self.slack] <= _SLACK, self.given, True)
 
 
-def _constraints(problem: BanditProblem, arms: Sequence[int]) -> tuple[Any, Any]:
-    """Return the consistency and the pseudo-reward constraints of some arms, as sparse rows."""
-    from scipy import sparse
+@dataclass(frozen=True, eq=False)
+class _Pattern:
+    """Where the coefficients of one programme stand, the same for any arms.
 
-    size = problem.reward_support.size
-    pairs = list(combinations(range(len(arms)), 2))
-    each_pair, identity = (sparse.csr_array(np.eye(n)) for n in (len(pairs), size))
-    over_second = sparse.kron(identity, np.ones((1, size)))  # sums a joint distribution
-    over_first = sparse.kron(np.ones((1, size)), identity)
-    member = np.zeros((2 * len(pairs), len(arms)))
-    member[np.arange(2 * len(pairs)), np.array(pairs).ravel()] = 1
-    sums = sparse.kron(each_pair, sparse.vstack([over_second, over_first]))
-    marginals = sparse.kron(sparse.csr_array(member), identity)
-    no_slack = sparse.csr_array((sums.shape[0], 1))
-    # Of E[R_a - s_ab(j); R_b = j] <= 0 the coefficient of [i, j], and the same of b given a.
-    table, rewards = problem.pseudo_rewards, problem.reward_support
-    first = [rewards[:, None] - table[arms[a], arms[b]][None, :] for a, b in pairs]
-    second = [rewards[None, :] - table[arms[b], arms[a]][:, None] for a, b in pairs]
-    bounded = sparse.vstack(
-        [
-            sparse.kron(each_pair, over_first) @ sparse.diags_array(np.ravel(first)),
-            sparse.kron(each_pair, over_second) @ sparse.diags_array(np.ravel(second)),
-        ]
-    )
-    no_marginals = sparse.csr_array((bounded.shape[0], len(arms) * size))
-    slack = sparse.csr_array(-np.ones((bounded.shape[0], 1)))
-    return (
-        sparse.hstack([-marginals, sums, no_slack]),
-        sparse.hstack([no_marginals, bounded, slack]),
-    )
+    Row `row` of the pseudo-reward constraints multiplies variable `column` by the reward number
+    `of_reward` of the arm number `of_arm` minus its pseudo-reward where the arm number `given_arm`
+    gives the reward number `given_reward`.
+    """
+
+    n_variables: int
+    n_bounded: int
+    consistent: Any
+    row: IntArray
+    column: IntArray
+    of_arm: IntArray
+    of_reward: IntArray
+    given_arm: IntArray
+    given_reward: IntArray
+
+    @classmethod
+    def of(cls, n_arms: int, size: int) -> _Pattern:
+        """Number the variables of some arms with so many rewards each."""
+        from scipy.sparse import coo_array
+
+        pairs = np.array(list(combinations(range(n_arms), 2)))
+        n_pairs, n_marginals = len(pairs), n_arms * size
+        pair, i, j = (axis.ravel() for axis in np.indices((n_pairs, size, size)))
+        joint = n_marginals + np.arange(pair.size)
+        first, second = pairs[pair].T
+        # Each joint distribution sums to the marginals of its two arms.
+        row_first, row_second = (2 * pair) * size + i, (2 * pair + 1) * size + j
+        of_pair = np.repeat(pairs.ravel(), size) * size + np.tile(np.arange(size), 2 * n_pairs)
+        n_rows = 2 * n_pairs * size
+        n_variables = n_marginals + joint.size + 1
+        consistent = coo_array(
+            (
+                np.concatenate([np.ones(2 * joint.size), -np.ones(n_rows)]),
+                (
+                    np.concatenate([row_first, row_second, np.arange(n_rows)]),
+                    np.concatenate([joint, joint, of_pair]),
+                ),
+            ),
+            (n_rows, n_variables),
+        )
+        return cls(
+            n_variables,
+            n_rows,
+            consistent,
+            np.concatenate([row_second, row_first]),  # given the second's reward, or the first's
+            np.concatenate([joint, joint]),
+            np.concatenate([first, second]),
+            np.concatenate([i, j]),
+            np.concatenate([second, first]),
+            np.concatenate([j, i]),
+        )
