@@ -140,11 +140,11 @@ def round_marginal(counts: IntArray) -> tuple[int, ...]:
 
     Returns:
         R whole numbers; each as a share of their sum is within 1 / sum of the same share of the
-        counts. The sum is the power of 2 next above 2 sqrt(n) / (R - 1) for n counts in all: more
-        rewards have so many more distributions that programmes would not be shared.
+        counts. The sum is the power of 2 next above 2^(3 - R) sqrt(n) for n counts in all: so many
+        more distributions have R rewards that finer ones would not be met by two trials.
     """
     total = int(counts.sum())
-    parts = 1 << max(0, math.ceil(math.log2(2 * math.sqrt(total) / (counts.size - 1))))
+    parts = 1 << max(0, 3 - counts.size + math.ceil(math.log2(total) / 2))
     scaled = counts * parts
     rounded = scaled // total
     left = parts - int(rounded.sum())

@@ -137,7 +137,7 @@ def test_chains_of_arms_are_followed_by_the_programme_of_all_alone():
 def test_a_marginal_is_rounded_to_a_power_of_two_parts(counts):
     counts = np.array(counts)
     rounded = np.array(round_marginal(counts))
-    parts, wanted = rounded.sum(), 2 * np.sqrt(counts.sum()) / (counts.size - 1)
+    parts, wanted = rounded.sum(), 2.0 ** (3 - counts.size) * np.sqrt(counts.sum())
     assert parts == 1 or wanted <= parts < 2 * wanted
     assert parts.bit_count() == 1
     assert (rounded >= 0).all()
