@@ -33,7 +33,8 @@ def said(info):
     entries = {}
     for key, value in info.items():
         if not key.startswith("_") and info[f"_{key}"].any():
-            entries[key] = said(value) if isinstance(value, dict) else np.array(value)
+            # Final observations are an array of objects, each an observation.
+            entries[key] = said(value) if isinstance(value, dict) else np.stack(list(value))
             entries["_" + key] = info["_" + key]
     return entries
 
