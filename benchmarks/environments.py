@@ -25,8 +25,8 @@ SETTINGS: Mapping[str, tuple[str, dict[str, Any]]] = {
 }
 EMPTY = "EmptyBandit-v0"
 NUM_ENVS = 100
-SCALAR_ROUNDS, VECTOR_ROUNDS = 2_048, 512  # whole blocks of 256 rounds, which are drawn at once
-REPEATS = 40  # the best of them counts: other processes only make it slower
+SCALAR_ROUNDS, VECTOR_ROUNDS = 1_024, 256  # whole blocks of 256 rounds, which are drawn at once
+REPEATS = 100  # the best of them counts: other processes only make it slower
 # Gymnasium 1.0 has no names for the autoreset modes.
 _AUTORESET = getattr(gym.vector, "AutoresetMode", None)
 
@@ -53,7 +53,7 @@ class EmptyEnv(gym.Env[int, int]):
 class EmptyVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     """The least a native vector environment can do: fresh arrays, and an empty info."""
 
-    metadata = {"autoreset_mode": _AUTORESET.NEXT_STEP} if _AUTORESET else {}  # noqa: RUF012
+    metadata = {"autoreset_mode": _AUTORESET.NEXT_STEP} if _AUTORESET else {}
 
     def __init__(self, num_envs: int = 1) -> None:
         self.num_envs = num_envs
