@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
-from cmab_gym.problem import BanditProblem
+from cmab_gym.problem import BanditProblem, pseudo_reward_rows, unknown_arms
 from cmab_gym.streams import TrialStreams
 
 
@@ -62,7 +62,7 @@ class CBandit(IndexAgent):
         # [b, k, l]: the pseudo-rewards of arm l summed over the pulls of arm k in trial b.
         self._pseudo_sums = np.zeros((trials, n_arms, n_arms))
         # One row for each (arm k, reward j): what a pull says of all arms, contiguous.
-        self._rows = np.ascontiguousarray(problem.pseudo_rewards.transpose(1, 2, 0))
+        self._rows = pseudo_reward_rows(problem)
         self._unknown = unknown_arms(problem)
         # The least phi of each arm over the significant arms, and where in (B, K) the arm is that
         # has it. A pull changes one row of phi, so that most minima stay. One whose own row has
@@ -110,14 +110,14 @@ class CBandit(IndexAgent):
 
     @property
     def phi(self) -> FloatArray:
-        """The empirical pseudo-rewards, float64 (B, K, K): [b, k, l] of arm l given arm k.
+        """The empirical pseudo-rewards, float64 (B, K, K): [b, l, k] of arm l given arm k.
 
         [b, k, k] is the mean of arm k; where arm k has no pull, nothing is known: infinity.
         """
         pulls = self.pulls[:, :, None]
         phi = np.full(self._pseudo_sums.shape, np.inf)
         np.divide(self._pseudo_sums, pulls, out=phi, where=pulls > 0)
-        return phi
+        return phi.transpose(0, 2, 1)
 
     def allowed_arms(self) -> BoolArray:
         """Return the empirically competitive arms and the best significant one, bool (B, K)."""
@@ -146,18 +146,10 @@ class CBandit(IndexAgent):
         cells = np.flatnonzero(wanted)
         trial, arm = np.divmod(cells, self.problem.n_arms)
         phi = self._pseudo_sums[trial, :, arm]
-        phi += np.where(significant, 0.0, np.inf)[trial]
         phi /= np.maximum(self.pulls, 1.0)[trial]  # before any pull all arms are significant
         self._tighten_columns(trial, arm, phi)
+        phi += np.where(significant, 0.0, np.inf)[trial]
         at = phi.argmin(axis=1)
         self._least_at.put(cells, trial * self.problem.n_arms + at)
         self._least.put(cells, phi[np.arange(trial.size), at])
         self._loose.put(cells, False)
-
-
-def unknown_arms(problem: BanditProblem) -> BoolArray:
-    """Find the arms of which nothing is known: no pseudo-reward below the largest reward, (K,)."""
-    others = ~np.eye(problem.n_arms, dtype=np.bool_)
-    informative = problem.pseudo_rewards.min(axis=2) < problem.reward_bounds[1]
-    unknown: BoolArray = ~(informative & others).any(axis=1)
-    return unknown

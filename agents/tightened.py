@@ -54,7 +54,7 @@ class TightenedCBandit(CBandit):
             return
         self.tightening = tighten(problem)
         self._counts = np.zeros((trials, n_arms, n_rewards), dtype=np.int64)
-        self._tight = np.full((trials, n_arms, n_arms), np.inf)  # [b, k, l], like phi
+        self._tight = np.full((trials, n_arms, n_arms), np.inf)  # phi, as [b, k, l]
         self._next_look = 0.0  # the round
         self._next_solve = np.full((trials, n_arms), _FIRST)  # pulls of each arm
         # Vectors and their sums are kept for those (trial, arm k) alone that were ever best.
@@ -70,7 +70,9 @@ class TightenedCBandit(CBandit):
         They need not be averages of the table's entries, nor lie within the reward bounds.
         """
         plain = super().phi
-        return plain if self.tightening is None else np.minimum(plain, self._tight)
+        if self.tightening is None:
+            return plain
+        return np.minimum(plain, self._tight.transpose(0, 2, 1))
 
     def allowed_arms(self) -> BoolArray:
         """Return the arms that neither plain nor tightened pseudo-rewards rule out, bool (B, K)."""
@@ -95,7 +97,9 @@ class TightenedCBandit(CBandit):
             self._added[slot] += 1
         self._next_solve[trials, arms] = _GROWTH * self.pulls[trials, arms]
         self._set_tight(trials, arms)
-        self._loose[trials] = True  # what was the least may now be more than it
+        # A new vector may lower phi, and the one whose place it took may have held it down.
+        self._least[trials] = np.inf
+        self._loose[trials] = True
         return trials.size > 0
 
     def _slot_of(self, trial: int, arm: int) -> int:

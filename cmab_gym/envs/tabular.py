@@ -75,7 +75,7 @@ class TabularEnv(BanditEnv):
         allow_invalid: accept pseudo-rewards that are not upper bounds.
         pseudo_lower_bounds: (K, K, R), -infinity where nothing is known; default the preset's, or
             none.
-        horizon, step_info: see `BanditEnv`.
+        horizon, step_info, render_mode: see `BanditEnv`.
 
     Registered ids:
         `CMAB-Tabular-v0`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -46,6 +47,14 @@ class BanditModel(ABC):
             An array (rounds, W), for `pull`.
         """
 
+    def draw_trials(self, rngs: Sequence[Generator], rounds: int) -> AnyArray:
+        """Draw some rounds of several trials, each with its own generator.
+
+        Returns:
+            An array (rounds, B, W), whose [:, b] is what `draw` gives with the generator b.
+        """
+        return np.stack([self.draw(rng, rounds) for rng in rngs], axis=1)
+
     @abstractmethod
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
         """Look up the rewards of arms under outcomes.
@@ -57,6 +66,11 @@ class BanditModel(ABC):
         Returns:
             The rewards, float64 (n, m), and their positions in the support or the bins, int64.
         """
+
+    def pull_one(self, outcomes: AnyArray, row: int, arm: int) -> tuple[float, int]:
+        """Look up the reward of one arm under one of the outcomes, (n, W): as `pull`, but quick."""
+        rewards, index = self.pull(outcomes[row : row + 1], np.array([[arm]]))
+        return float(rewards[0, 0]), int(index[0, 0])
 
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K): phi[l, k] = E[s_{l,k}(R_k)], an upper bound on the mean of arm l."""

@@ -67,13 +67,13 @@ def test_a_trial_does_not_depend_on_its_batch_or_on_workers():
     np.testing.assert_array_equal(whole, regret(n_jobs=2))
 
 
-def test_arms_are_ruled_out_on_ratings_with_half_of_the_table_forgotten():
-    """Fewer arms are left than the plain table leaves, so that regret is at most half."""
-    results = evaluate(
-        "CMAB-MovieLens-v0", ["c-ucb", "tc-ucb"], 2000, 10, 0, env_kwargs={"mask": 0.5}
-    )
-    plain, tightened = (results.regret(label)[:, -1].mean() for label in ("c-ucb", "tc-ucb"))
-    assert tightened < plain / 1.5
+def test_more_arms_are_ruled_out_on_ratings_with_a_quarter_of_the_table_forgotten():
+    """A tenth less regret or better; the paired difference is 3 standard errors from 0."""
+    results = evaluate("CMAB-MovieLens-v0", ["c-ucb", "tc-ucb"], 3000, 60, 0)
+    plain, tightened = (results.regret(label)[:, -1] for label in ("c-ucb", "tc-ucb"))
+    difference = plain - tightened
+    assert difference.mean() > 0.1 * plain.mean()
+    assert difference.mean() > 3 * difference.std(ddof=1) / np.sqrt(difference.size)
 
 
 @settings(deadline=None, max_examples=40)
@@ -93,7 +93,7 @@ def test_what_is_kept_between_rounds_equals_what_is_computed_anew(model, seed, k
         if rng.random() < look:
             allowed, significant = agent.allowed_arms(), agent.significant_arms()
             best = np.where(significant, agent.means, -np.inf).max(axis=1, keepdims=True)
-            least = np.where(significant[:, :, None], agent.phi, np.inf).min(axis=1)
+            least = np.where(significant[:, None, :], agent.phi, np.inf).min(axis=2)
             expected = (least >= best) | (significant & (agent.means == best)) | agent._unknown
             np.testing.assert_array_equal(allowed, expected)
         arms = np.full(3, t) if t < model.n_arms else rng.choice(model.n_arms, 3, p=weights)

@@ -1,0 +1,147 @@
+"""Compare the speed of every environment with that of an empty one, measured in the same run.
+
+python benchmarks/environments.py
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+import cmab_gym  # noqa: F401 (registers the environments)
+
+SETTINGS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "Tabular, 2 arms": ("CMAB-Tabular-v0", {}),
+    "Latent, 2 arms": ("CMAB-Latent-v0", {}),
+    "Latent, 3 arms": ("CMAB-Latent-v0", {"preset": "three-arm-a"}),
+    "MovieLens, 18 arms": ("CMAB-MovieLens-v0", {}),
+    "MovieLens, 50 arms": ("CMAB-MovieLens-v0", {"task": "movie"}),
+    "Goodreads, 25 arms": ("CMAB-Goodreads-v0", {}),
+}
+EMPTY = "EmptyBandit-v0"
+NUM_ENVS = 100
+SCALAR_ROUNDS, VECTOR_ROUNDS = 1_024, 256  # whole blocks of 256 rounds, which are drawn at once
+REPEATS = 100  # the best of them counts: other processes only make it slower
+# Gymnasium 1.0 has no names for the autoreset modes.
+_AUTORESET = getattr(gym.vector, "AutoresetMode", None)
+
+
+class EmptyEnv(gym.Env[int, int]):
+    """The least an environment can do: two actions, and a step that returns constants."""
+
+    def __init__(self) -> None:
+        self.observation_space = gym.spaces.Discrete(1)
+        self.action_space = gym.spaces.Discrete(2)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        """Begin an episode."""
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        """Do nothing."""
+        return 0, 0.0, False, False, {}
+
+
+class EmptyVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
+    """The least a native vector environment can do: fresh arrays, and an empty info."""
+
+    metadata = {"autoreset_mode": _AUTORESET.NEXT_STEP} if _AUTORESET else {}
+
+    def __init__(self, num_envs: int = 1) -> None:
+        self.num_envs = num_envs
+        self.single_observation_space = gym.spaces.Discrete(1)
+        self.single_action_space = gym.spaces.Discrete(2)
+        self.observation_space = gym.spaces.MultiDiscrete([1] * num_envs)
+        self.action_space = gym.spaces.MultiDiscrete([2] * num_envs)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode in every sub-environment."""
+        return np.zeros(self.num_envs, dtype=np.int64), {}
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Do nothing, in every sub-environment."""
+        over = np.zeros(self.num_envs, dtype=np.bool_)
+        return (
+            np.zeros(self.num_envs, dtype=np.int64),
+            np.zeros(self.num_envs),
+            over,
+            over.copy(),
+            {},
+        )
+
+
+def environments() -> dict[str, dict[str, float]]:
+    """Measure environment steps a second with a constant arm, infos included, on one core.
+
+    Returns:
+        For the empty environment and each setting: `scalar` and `vector_of_100`, steps a second;
+        and `scalar_ratio` and `vector_ratio`, those divided by the empty environment's.
+    """
+    if EMPTY not in gym.registry:
+        gym.register(EMPTY, entry_point=EmptyEnv, vector_entry_point=EmptyVectorEnv)
+    chosen = {"empty": (EMPTY, {}), **SETTINGS}
+    scalar = {name: scalar_rounds(*each) for name, each in chosen.items()}
+    vector = {name: vector_rounds(*each) for name, each in chosen.items()}
+    scalar_best, vector_best = dict.fromkeys(chosen, np.inf), dict.fromkeys(chosen, np.inf)
+    # In turns, so that a slow moment of the machine meets all of them.
+    for _ in range(REPEATS):
+        for name in chosen:
+            scalar_best[name] = min(scalar_best[name], seconds(scalar[name]))
+            vector_best[name] = min(vector_best[name], seconds(vector[name]))
+    return {
+        name: {
+            "scalar": round(SCALAR_ROUNDS / scalar_best[name]),
+            "scalar_ratio": round(scalar_best["empty"] / scalar_best[name], 3),
+            "vector_of_100": round(VECTOR_ROUNDS * NUM_ENVS / vector_best[name]),
+            "vector_ratio": round(vector_best["empty"] / vector_best[name], 3),
+        }
+        for name in chosen
+    }
+
+
+def scalar_rounds(env_id: str, settings: Mapping[str, Any]) -> Callable[[], None]:
+    """Return a function that plays the next rounds of the environment that `gym.make` makes."""
+    env = gym.make(env_id, **settings, **_endless(env_id))
+    env.reset(seed=0)
+
+    def play() -> None:
+        for _ in range(SCALAR_ROUNDS):
+            env.step(1)
+
+    return play
+
+
+def vector_rounds(env_id: str, settings: Mapping[str, Any]) -> Callable[[], None]:
+    """Return a function that plays the next rounds of 100 native sub-environments."""
+    env = gym.make_vec(env_id, num_envs=NUM_ENVS, **settings, **_endless(env_id))
+    env.reset(seed=0)
+    arms = np.ones(NUM_ENVS, dtype=np.int64)
+
+    def play() -> None:
+        for _ in range(VECTOR_ROUNDS):
+            env.step(arms)
+
+    return play
+
+
+def _endless(env_id: str) -> dict[str, int]:
+    return {} if env_id == EMPTY else {"horizon": 10**9}
+
+
+def seconds(play: Callable[[], None]) -> float:
+    """Return the seconds that a function takes."""
+    start = time.perf_counter()
+    play()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    print(json.dumps(environments(), indent=2))
