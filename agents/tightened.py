@@ -72,7 +72,8 @@ class TightenedCBandit(CBandit):
         plain = super().phi
         if self.tightening is None:
             return plain
-        return np.minimum(plain, self._tight.transpose(0, 2, 1))
+        tightened: FloatArray = np.minimum(plain, self._tight.transpose(0, 2, 1))
+        return tightened
 
     def allowed_arms(self) -> BoolArray:
         """Return the arms that neither plain nor tightened pseudo-rewards rule out, bool (B, K)."""

@@ -23,7 +23,14 @@ from cmab_gym.streams import TrialStreams, environment_seed
 
 Progress = Callable[[int], None]
 
-_OWN_SETTINGS = {"horizon", "num_envs", "vectorization_mode", "vector_kwargs", "wrappers"}
+_OWN_SETTINGS = {
+    "autoreset_mode",
+    "horizon",
+    "num_envs",
+    "vectorization_mode",
+    "vector_kwargs",
+    "wrappers",
+}
 _REPORT_EVERY = 0.1  # seconds between reports of progress
 
 

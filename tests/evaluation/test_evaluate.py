@@ -405,6 +405,7 @@ def test_checkpoints(checkpoints, rounds, expected):
         ({"agents": {1: "ucb"}}, "label 1 of an agent: expected a name"),
         ({"checkpoints": [1.7]}, "checkpoint=1.7: expected an integer"),
         ({"env_kwargs": {"num_envs": 3}}, "num_envs=3 among the environment's settings"),
+        ({"env_kwargs": {"autoreset_mode": "SameStep"}}, "autoreset_mode='SameStep' among"),
         ({"agents": ["ubc"]}, "unknown agent 'ubc'"),
         ({"env_id": "CMAB-Tabluar-v0"}, "unknown environment .*did you mean 'CMAB-Tabular-v0'"),
         ({"env_id": "CartPole-v1"}, "CartPole-v1 is no bandit"),
