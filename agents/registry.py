@@ -240,6 +240,13 @@ def _make_named(name: str, correlated: bool, parameters: dict[str, Any]) -> Agen
     return _named_factory(name, correlated, parameters)()
 
 
+def without_file(make: AgentFactory) -> AgentFactory:
+    """Return a factory that holds the class itself, where `make` would look for it in a file."""
+    if isinstance(make, partial) and make.func is _make_named:
+        return _named_factory(*make.args)
+    return make
+
+
 def _named_factory(name: str, correlated: bool, parameters: dict[str, Any]) -> AgentFactory:
     if ":" not in name:
         return _from_class(agent_class(CORRELATED * correlated + name), correlated, parameters)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import gymnasium as gym
 
@@ -79,7 +79,14 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--rounds", type=int, default=5000, help="pulls per trial (default 5000)")
     run.add_argument("--trials", type=int, default=100, help="independent trials (default 100)")
     run.add_argument("--seed", type=int, default=0, help="decides all random numbers (default 0)")
-    run.add_argument("--jobs", type=int, default=1, help="processes; -1: one per core (default 1)")
+    _add_workers(run)
+    run.add_argument(
+        "--checkpoints",
+        type=_checkpoints,
+        default=100,
+        metavar="N|log",
+        help="record regret N times, evenly spaced, or at 1, 2, ..., 9, 10, 20, ... (default 100)",
+    )
     run.add_argument(
         "--settings",
         choices=("default", "published"),
@@ -114,6 +121,21 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("agents", help="list the agents").set_defaults(command=_agents)
     _add_data(commands.add_parser("data", help="raw ratings, and tables made of them"))
     return top
+
+
+def _add_workers(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--jobs", type=int, default=1, help="processes; -1: one per core (default 1)"
+    )
+    command.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="play on the workers of a Dask cluster instead, as tcp://host:8786",
+    )
+
+
+def _checkpoints(text: str) -> int | Literal["log"]:
+    return "log" if text == "log" else int(text)
 
 
 def _add_environment(command: argparse.ArgumentParser) -> None:
@@ -168,6 +190,8 @@ def _run(chosen: argparse.Namespace) -> int:
             chosen.seed,
             chosen.jobs,
             _keywords(chosen.set),
+            checkpoints=chosen.checkpoints,
+            scheduler=chosen.scheduler,
             progress=advance,
             on_error="keep",
         )
