@@ -1,4 +1,4 @@
-"""The command `cmab-gym`: run, inspect, envs, agents, data."""
+"""The command `cmab-gym`: run, sweep, reproduce, inspect, envs, agents, data."""
 
 from __future__ import annotations
 
@@ -99,6 +99,18 @@ def parser() -> argparse.ArgumentParser:
         help="folder for the results; those of an earlier run are replaced (default results)",
     )
     run.set_defaults(command=_run)
+
+    many = commands.add_parser("sweep", help="environments x agents x parameters x seeds")
+    many.add_argument("file", metavar="FILE", help="a sweep, as sweep.yaml: see the README")
+    many.add_argument(
+        "--out",
+        default="sweep",
+        help="folder for the results; tasks that are finished there are not played again "
+        "(default sweep)",
+    )
+    _add_workers(many)
+    many.add_argument("--summary", action="store_true", help="only sum up what is finished")
+    many.set_defaults(command=_sweep)
 
     again = commands.add_parser("reproduce", help="run the paper's experiments and compare")
     again.add_argument(
@@ -213,6 +225,31 @@ def _run(chosen: argparse.Namespace) -> int:
     if results.manifest.get("interrupted"):
         return INTERRUPTED
     return AGENT_FAILED if results.failures else OK
+
+
+def _sweep(chosen: argparse.Namespace) -> int:
+    from cmab_gym.evaluation.sweep import SUMMARY, sweep
+    from cmab_gym.evaluation.sweep_tasks import Sweep
+
+    plan = Sweep.from_file(chosen.file)
+    total = sum(task.rounds * task.trials for task in plan.tasks())
+    out = _folder(chosen.out)
+    with progress_bar("playing", total, "rounds") as advance:
+        table = sweep(
+            plan,
+            out,
+            chosen.jobs,
+            chosen.scheduler,
+            play=not chosen.summary,
+            progress=advance,
+            say=lambda text: print(text, file=sys.stderr),
+        )
+    failures = table["failure"].dropna()
+    for failure in failures:
+        print(f"cmab-gym: error: {failure}", file=sys.stderr)
+    counts = table["status"].value_counts()
+    print(f"{', '.join(f'{count} {status}' for status, count in counts.items())}: {out / SUMMARY}")
+    return AGENT_FAILED if len(failures) else OK
 
 
 @contextmanager
