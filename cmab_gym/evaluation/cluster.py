@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import site
 import sys
 import sysconfig
@@ -55,7 +56,7 @@ def connected(address: str) -> Iterator[tuple[Client, int]]:
     with client:
         try:
             client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
-        except TimeoutError as error:
+        except (TimeoutError, asyncio.TimeoutError) as error:  # two until Python 3.11
             raise ValueError(
                 f"scheduler={address!r} has no workers: start some by `dask worker {address}`"
             ) from error

@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 
 from cmab_gym.agents.registry import agent_factory, without_file
 from cmab_gym.cli import main
-from cmab_gym.evaluation import Results, cluster, evaluate
+from cmab_gym.evaluation import Results, Sweep, cluster, evaluate, sweep
 
 TABULAR = "CMAB-Tabular-v0"
 SETTINGS = {"env_kwargs": {"preset": "three-armed"}, "rounds": 200, "trials": 6, "seed": 3}
@@ -113,6 +113,30 @@ def test_a_worker_killed_in_mid_run_costs_no_result(address):
     assert len(counted) == 12
     assert_same(there, serial)
     assert victim not in pids(address)
+
+
+def test_a_sweep_on_a_cluster_outlives_a_worker_and_is_the_same(address, tmp_path):
+    plan = Sweep(
+        [{"id": TABULAR, "preset": ["table1-a", "three-armed"]}, "CMAB-MovieLens-v0"],
+        ["c-ucb", "c-ts"],
+        rounds=200,
+        trials=3,
+    )
+    victim, finished = min(pids(address)), []
+
+    def kill_after_the_first_task(rounds):
+        if not finished:
+            os.kill(victim, signal.SIGKILL)
+        finished.append(rounds)
+
+    keywords = {"scheduler": address, "progress": kill_after_the_first_task}
+    sweep(plan, tmp_path / "cluster", **keywords)
+    table = sweep(plan, tmp_path / "serial")
+    assert len(table) == len(finished) == 6
+    assert victim not in pids(address)
+    for folder in table["folder"]:
+        there, here = (Results.load(tmp_path / each / folder) for each in ("cluster", "serial"))
+        assert_same(there, here)
 
 
 def test_an_agent_that_kills_its_workers_fails_alone(two_workers, address, tmp_path, monkeypatch):
