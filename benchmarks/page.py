@@ -49,7 +49,8 @@ def markdown(rows: Rows) -> str:
 
 def machine(results: dict[str, Any]) -> Rows:
     """Tell where and when it was measured."""
-    yield "measured on", results["date"]
+    dates = sorted(part["date"] for part in results["measured"].values())
+    yield "measured", " to ".join(dict.fromkeys([dates[0], dates[-1]]))
     for name, value in results["machine"].items():
         yield name, str(value)
 
@@ -105,7 +106,7 @@ def others(results: dict[str, Any]) -> Rows:
 
 # Each table, and the parts of the results that it shows.
 TABLES: dict[str, tuple[Callable[[dict[str, Any]], Rows], set[str]]] = {
-    "machine": (machine, {"machine"}),
+    "machine": (machine, {"machine", "measured"}),
     "speed": (speed, {"speed"}),
     "growth": (growth, {"growth"}),
     "memory": (memory, {"growth"}),

@@ -24,7 +24,7 @@ import peers
 import speed
 import startup
 import tables
-from process import HERE, peak_gigabytes
+from process import HERE
 
 PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "startup": startup.measure,
@@ -39,8 +39,8 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
 def main() -> None:
     """Run every benchmark, or those named, and write the results."""
     chosen = arguments()
-    # What is not measured now keeps its figures, with the machine and date that belong to them.
-    results = json.loads(chosen.out.read_text()) if chosen.only and chosen.out.exists() else {}
+    results = earlier(chosen.out) if chosen.only else {}
+    results |= {"machine": machine(), "measured": results.get("measured", {})}
     parts = dict(PARTS)
     if chosen.raw is not None:
         parts["movielens_tables"] = lambda: tables.measure(chosen.raw)
@@ -50,9 +50,9 @@ def main() -> None:
         if not chosen.only or name in chosen.only:
             start = time.perf_counter()
             results[name] = measure()
-            print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
-    results |= {"machine": machine(), "date": time.strftime("%Y-%m-%d")}
-    results["peak_gigabytes_of_this_process"] = peak_gigabytes()
+            seconds = round(time.perf_counter() - start)
+            results["measured"][name] = {"date": time.strftime("%Y-%m-%d"), "seconds": seconds}
+            print(f"{name}: {seconds} s", file=sys.stderr)
     chosen.out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     for name, table in page.tables(results).items():
         print(f"\n{name}\n\n{table}")
@@ -69,6 +69,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--page", action="store_true", help="rewrite docs/performance.md")
     parser.add_argument("--out", type=Path, default=HERE / "results.json")
     return parser.parse_args()
+
+
+def earlier(path: Path) -> dict[str, Any]:
+    """Return the results that are there, if they are of this machine and these versions."""
+    found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    return found if found.get("machine") == machine() else {}
 
 
 def machine() -> dict[str, Any]:

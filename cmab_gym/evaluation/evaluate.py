@@ -22,7 +22,7 @@ from cmab_gym.evaluation.play import (
     make_environment,
 )
 from cmab_gym.evaluation.results import AgentRun, EvaluationError, Results
-from cmab_gym.evaluation.workers import workers_of
+from cmab_gym.evaluation.workers import Workers, workers_of
 from cmab_gym.models.base import BanditModel
 
 CHECKPOINTS = 100
@@ -103,19 +103,26 @@ def evaluate(
             "batch_size": size,
             **describe_run(),
         }
-        start = time.perf_counter()
-        curves: list[Curves] = []
-        try:
-            curves.extend(workers.play(batches, progress, env))
-        except KeyboardInterrupt:
-            # The agents whose trials are all there are kept, and the others count as failed.
-            manifest["interrupted"] = True
-        manifest["seconds"] = round(time.perf_counter() - start, 3)
+        curves, how = _played(workers, batches, progress, env)
     runs = tuple(joined(label, curves, trials) for label in factories)
-    results = Results(at, runs, manifest)
+    results = Results(at, runs, {**manifest, **how})
     if on_error == "raise" and results.failures:
         raise EvaluationError(results)
     return results
+
+
+def _played(
+    workers: Workers, batches: Sequence[Batch], progress: Progress | None, env: Any
+) -> tuple[list[Curves], dict[str, Any]]:
+    """Play the batches, and say in the manifest how long it took and whether it was interrupted."""
+    start, interrupted = time.perf_counter(), {}
+    curves: list[Curves] = []
+    try:
+        curves.extend(workers.play(batches, progress, env))
+    except KeyboardInterrupt:
+        # The agents whose trials are all there are kept, and the others count as failed.
+        interrupted = {"interrupted": True}
+    return curves, {"seconds": round(time.perf_counter() - start, 3), **interrupted}
 
 
 def _labels(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
