@@ -55,6 +55,21 @@ def machine(results: dict[str, Any]) -> Rows:
         yield name, str(value)
 
 
+def waits(results: dict[str, Any]) -> Rows:
+    """Show what a user waits for, each in a new process; what was not measured is left out."""
+    yield "what", "seconds"
+    found = {
+        "`import cmab_gym`, beyond Gymnasium": ("startup", "import_seconds_beyond_gymnasium"),
+        "the README's main job: 4 agents, 100 trials, 5000 rounds": ("startup", "main_job_seconds"),
+        "`ml-1m.zip` to the twelve MovieLens tables": ("movielens_tables", "seconds"),
+        "the paper's 23 panels, `--quick`": ("paper", "quick_seconds"),
+        "the paper's 23 panels, in full, all cores": ("paper", "full_seconds"),
+    }
+    for what, (part, name) in found.items():
+        if part in results:
+            yield what, f"{results[part][name]:.2f}"
+
+
 def speed(results: dict[str, Any]) -> Rows:
     """Show rounds a second of each agent by arms and trials."""
     for agent, by_arms in results["speed"].items():
@@ -107,6 +122,7 @@ def others(results: dict[str, Any]) -> Rows:
 # Each table, and the parts of the results that it shows.
 TABLES: dict[str, tuple[Callable[[dict[str, Any]], Rows], set[str]]] = {
     "machine": (machine, {"machine", "measured"}),
+    "waits": (waits, {"startup"}),
     "speed": (speed, {"speed"}),
     "growth": (growth, {"growth"}),
     "memory": (memory, {"growth"}),
