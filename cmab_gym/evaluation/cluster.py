@@ -80,21 +80,23 @@ def play_on_cluster(
     from distributed import KilledWorker
 
     killed = []
-    for batch, future in _played(client, batches):
-        if isinstance(future.exception(), KilledWorker):
+    for batch, outcome in _played(client, batches):
+        if isinstance(outcome, KilledWorker):
             killed.append(batch)
             continue
-        yield _curves(batch, future, progress)
+        yield _curves(batch, outcome, progress)
     failed: set[str] = set()
     for batch in killed:
         if batch.label not in failed:
-            for _, future in _played(client, [batch]):
-                curves = _curves(batch, future, progress)
+            for _, outcome in _played(client, [batch]):
+                curves = _curves(batch, outcome, progress)
             failed |= {batch.label} if curves.failure else set()
             yield curves
 
 
-def _played(client: Client, batches: Sequence[Batch]) -> Iterator[tuple[Batch, Future]]:
+def _played(
+    client: Client, batches: Sequence[Batch]
+) -> Iterator[tuple[Batch, Curves | BaseException]]:
     from distributed import as_completed
 
     with _own_code_by_value():
@@ -104,20 +106,27 @@ def _played(client: Client, batches: Sequence[Batch]) -> Iterator[tuple[Batch, F
     left = dict(zip(futures, batches, strict=True))
     try:
         for future in as_completed(futures, loop=client.loop):
-            yield left.pop(future), future
+            yield left.pop(future), _outcome(future)
     finally:
         client.cancel(list(left))
 
 
-def _curves(batch: Batch, future: Future, progress: Progress | None) -> Curves:
-    if future.status != "finished":
-        error = future.exception()
-        why = f"{type(error).__name__}: {error}" if error else "the scheduler is gone"
-        return without_result(batch, f"not played on the cluster: {why}")
-    curves: Curves = future.result()
+def _outcome(future: Future) -> Curves | BaseException:
+    """Fetch a result; it may be lost, and played again, between its end and this."""
+    try:
+        curves: Curves = future.result()
+    except (Exception, asyncio.CancelledError) as error:
+        return error
+    return curves
+
+
+def _curves(batch: Batch, outcome: Curves | BaseException, progress: Progress | None) -> Curves:
+    if isinstance(outcome, BaseException):
+        why = f"not played on the cluster: {type(outcome).__name__}: {outcome}"
+        return without_result(batch, why)
     if progress is not None:
         progress(len(batch.trials) * batch.checkpoints[-1])
-    return curves
+    return outcome
 
 
 def play_packed(packed: bytes) -> Curves:
