@@ -141,6 +141,8 @@ def _play(
         curves: dict[str, list[Curves]] = {name: [] for name in by_name}
         for one in workers.play(batches, progress):
             task, own = by_name[one.label], curves[one.label]
+            if task.name in rows:
+                continue  # another of its batches has failed
             own.append(one)
             if one.failure:
                 rows[task.name] = {"status": FAILED, "failure": one.failure}

@@ -278,6 +278,21 @@ def test_an_agent_that_fails_ends_only_its_own_tasks(tmp_path, capsys):
     assert "18 tasks: 12 finished before, 6 to play" in capsys.readouterr().err
 
 
+def test_an_agent_that_fails_in_one_batch_of_two_has_failed(tmp_path):
+    agent = tmp_path / "bad.py"
+    agent.write_text(
+        MINE.replace("rng): pass", "rng): self.n = rng.integers(50)").replace(
+            "return 0", "return 99 if self.n == 7 else 0"
+        )
+    )
+    plan = Sweep([TABULAR], [f"{agent}:Mine"], rounds=5, trials=260)  # batches of 256 and 4
+    for jobs in (1, 2):
+        table = play(plan, tmp_path / "out", n_jobs=jobs)
+        assert list(table["status"]) == ["failed"]
+        assert "returned arm 99" in table["failure"][0]
+        assert not folders(tmp_path / "out")
+
+
 def test_ctrl_c_keeps_what_is_done(tmp_path):
     path = tmp_path / "sweep.yaml"
     path.write_text(FILE.replace("rounds: 60", "rounds: 800"))
