@@ -253,6 +253,13 @@ def _make_named(prefix: str, name: str, parameters: dict[str, Any]) -> Agent:
     return _named_factory(prefix, name, parameters)()
 
 
+def without_file(make: AgentFactory) -> AgentFactory:
+    """Return a factory that holds the class itself, where `make` would look for it in a file."""
+    if isinstance(make, partial) and make.func is _make_named:
+        return _named_factory(*make.args)
+    return make
+
+
 def _named_factory(prefix: str, name: str, parameters: dict[str, Any]) -> AgentFactory:
     if ":" not in name:
         return _from_class(agent_class(prefix + name), prefix, parameters)

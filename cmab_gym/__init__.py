@@ -6,7 +6,7 @@
 from cmab_gym.agents import CBandit, IndexAgent, make_agent, published, register_agent
 from cmab_gym.envs.ratings import from_ratings
 from cmab_gym.envs.registration import register_environments
-from cmab_gym.evaluation import Results, check_agent, evaluate, plot_regret
+from cmab_gym.evaluation import Results, Sweep, check_agent, evaluate, plot_regret, sweep
 from cmab_gym.problem import BanditProblem
 
 __version__ = "0.1.0"
@@ -16,6 +16,7 @@ __all__ = [
     "CBandit",
     "IndexAgent",
     "Results",
+    "Sweep",
     "check_agent",
     "evaluate",
     "from_ratings",
@@ -24,6 +25,7 @@ __all__ = [
     "published",
     "register_agent",
     "register_environments",
+    "sweep",
 ]
 
 register_environments()

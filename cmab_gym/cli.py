@@ -1,4 +1,4 @@
-"""The command `cmab-gym`: run, inspect, envs, agents, data."""
+"""The command `cmab-gym`: run, sweep, reproduce, inspect, envs, agents, data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import gymnasium as gym
 
@@ -80,7 +80,14 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--rounds", type=int, default=5000, help="pulls per trial (default 5000)")
     run.add_argument("--trials", type=int, default=100, help="independent trials (default 100)")
     run.add_argument("--seed", type=int, default=0, help="decides all random numbers (default 0)")
-    run.add_argument("--jobs", type=int, default=1, help="processes; -1: one per core (default 1)")
+    _add_workers(run)
+    run.add_argument(
+        "--checkpoints",
+        type=_checkpoints,
+        default=100,
+        metavar="N|log",
+        help="record regret N times, evenly spaced, or at 1, 2, ..., 9, 10, 20, ... (default 100)",
+    )
     run.add_argument(
         "--settings",
         choices=("default", "published"),
@@ -98,6 +105,18 @@ def parser() -> argparse.ArgumentParser:
         help="folder for the results; those of an earlier run are replaced (default results)",
     )
     run.set_defaults(command=_run)
+
+    many = commands.add_parser("sweep", help="environments x agents x parameters x seeds")
+    many.add_argument("file", metavar="FILE", help="a sweep, as sweep.yaml: see the README")
+    many.add_argument(
+        "--out",
+        default="sweep",
+        help="folder for the results; tasks that are finished there are not played again "
+        "(default sweep)",
+    )
+    _add_workers(many)
+    many.add_argument("--summary", action="store_true", help="only sum up what is finished")
+    many.set_defaults(command=_sweep)
 
     again = commands.add_parser("reproduce", help="run the paper's experiments and compare")
     again.add_argument(
@@ -127,6 +146,21 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("agents", help="list the agents").set_defaults(command=_agents)
     _add_data(commands.add_parser("data", help="raw ratings, and tables made of them"))
     return top
+
+
+def _add_workers(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--jobs", type=int, default=1, help="processes; -1: one per core (default 1)"
+    )
+    command.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="play on the workers of a Dask cluster instead, as tcp://host:8786",
+    )
+
+
+def _checkpoints(text: str) -> int | Literal["log"]:
+    return "log" if text == "log" else int(text)
 
 
 def _add_environment(command: argparse.ArgumentParser) -> None:
@@ -182,6 +216,8 @@ def _run(chosen: argparse.Namespace) -> int:
             chosen.seed,
             chosen.jobs,
             _keywords(chosen.set),
+            checkpoints=chosen.checkpoints,
+            scheduler=chosen.scheduler,
             progress=advance,
             on_error="keep",
         )
@@ -221,6 +257,31 @@ def _model(chosen: argparse.Namespace) -> BanditModel:
     env = make_environment(find_environment(chosen.env, settings), 1, 1, settings)
     model: BanditModel = env.unwrapped.model
     return model
+
+
+def _sweep(chosen: argparse.Namespace) -> int:
+    from cmab_gym.evaluation.sweep import SUMMARY, sweep
+    from cmab_gym.evaluation.sweep_tasks import Sweep
+
+    plan = Sweep.from_file(chosen.file)
+    total = sum(task.rounds * task.trials for task in plan.tasks())
+    out = _folder(chosen.out)
+    with progress_bar("playing", total, "rounds") as advance:
+        table = sweep(
+            plan,
+            out,
+            chosen.jobs,
+            chosen.scheduler,
+            play=not chosen.summary,
+            progress=advance,
+            say=lambda text: print(text, file=sys.stderr),
+        )
+    failures = table["failure"].dropna()
+    for failure in failures:
+        print(f"cmab-gym: error: {failure}", file=sys.stderr)
+    counts = table["status"].value_counts()
+    print(f"{', '.join(f'{count} {status}' for status, count in counts.items())}: {out / SUMMARY}")
+    return AGENT_FAILED if len(failures) else OK
 
 
 @contextmanager

@@ -49,6 +49,16 @@ def test_settings_of_environment_and_agents(tmp_path, capsys):
     capsys.readouterr()
 
 
+def test_checkpoints(tmp_path, capsys):
+    for given, rounds in (("log", [*range(1, 10), 10, 20, 30, 40, 50]), ("2", [25, 50])):
+        assert main([*RUN, str(tmp_path), "--agents", "ucb", "--checkpoints", given]) == 0
+        frame = pd.read_parquet(tmp_path / "results.parquet")
+        assert sorted(set(frame["round"])) == rounds
+    with pytest.raises(SystemExit):
+        main([*RUN, str(tmp_path), "--agents", "ucb", "--checkpoints", "some"])
+    assert "argument --checkpoints: invalid" in capsys.readouterr().err
+
+
 def test_a_failing_agent_of_ones_own_keeps_the_others_results(tmp_path, capsys):
     path = tmp_path / "my_file.py"
     path.write_text(BAD)

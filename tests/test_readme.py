@@ -1,5 +1,6 @@
 """The README's examples, run as a reader would."""
 
+import logging
 import re
 import shlex
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import LocalCluster
 
 from cmab_gym.cli import main
 
@@ -28,7 +30,15 @@ def test_there_are_exactly_two_commands_for_a_fresh_machine():
     assert "pytest" in test
 
 
-def test_python_blocks_and_commands_run(tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def two_workers():
+    """The cluster of the README's address, at another port."""
+    quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **quiet) as cluster:
+        yield cluster.scheduler_address
+
+
+def test_python_blocks_and_commands_run(tmp_path, monkeypatch, capsys, two_workers):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     ratings = {
@@ -40,12 +50,14 @@ def test_python_blocks_and_commands_run(tmp_path, monkeypatch, capsys):
     python = {"__name__": "readme"}  # one program, as a reader would go on
     for language, text in BLOCKS:
         named = re.match(r"# (\w+\.py)\n", text)
+        if language == "yaml":
+            Path("sweep.yaml").write_text(text)
         if language == "python" and named:
             Path(named[1]).write_text(text)
         if language == "python":
             exec(compile(text, "README.md", "exec"), python)  # noqa: S102
         if language == "bash" and INSTALLS not in text:
-            for line in text.splitlines():
+            for line in text.replace("tcp://127.0.0.1:8786", two_workers).splitlines():
                 program, *arguments = shlex.split(line)
                 assert program == "cmab-gym"
                 assert main(arguments) == 0, line
@@ -53,6 +65,7 @@ def test_python_blocks_and_commands_run(tmp_path, monkeypatch, capsys):
     assert "c-moss" in out
     assert "CMAB-Tabular-v0" in out
     assert "EpsilonGreedy" in out
+    assert "24 finished: sweep/summary.csv" in out
 
 
 def test_the_main_job_prints_the_readmes_table(tmp_path, capsys):

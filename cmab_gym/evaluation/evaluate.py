@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -21,13 +20,12 @@ from cmab_gym.evaluation.play import (
     Progress,
     find_environment,
     make_environment,
-    play,
 )
 from cmab_gym.evaluation.results import AgentRun, EvaluationError, Results
-from cmab_gym.evaluation.workers import play_in_workers
+from cmab_gym.evaluation.workers import Workers, workers_of
 from cmab_gym.models.base import BanditModel
 
-_CHECKPOINTS = 100
+CHECKPOINTS = 100
 _BATCH = 256  # trials in lockstep at most: more cost memory and gain no speed
 
 
@@ -40,8 +38,9 @@ def evaluate(
     n_jobs: int = 1,
     env_kwargs: Mapping[str, Any] | None = None,
     *,
-    checkpoints: int | Sequence[int] = _CHECKPOINTS,
+    checkpoints: int | Sequence[int] | Literal["log"] = CHECKPOINTS,
     batch_size: int | None = None,
+    scheduler: str | None = None,
     progress: Progress | None = None,
     on_error: Literal["raise", "keep"] = "raise",
 ) -> Results:
@@ -59,9 +58,11 @@ def evaluate(
         seed: 0 or more.
         n_jobs: worker processes; -1 is one per core.
         env_kwargs: keywords of the environment.
-        checkpoints: rounds at which regret is recorded, or how many, evenly spaced. The last round
-            is always recorded.
+        checkpoints: rounds at which regret is recorded; or how many, evenly spaced; or "log", for
+            1, 2, ..., 9, 10, 20, ..., 90, 100, 200 and so on. The last round is always recorded.
         batch_size: trials in lockstep; changes speed and memory, no number.
+        scheduler: address of a Dask scheduler ("tcp://host:8786") whose workers play, in place of
+            `n_jobs` processes here; needs the extra `distributed`.
         progress: called with the number of rounds played since the last call.
         on_error: "raise" ends with an error if an agent failed, after all others have finished;
             "keep" leaves the failure in the results.
@@ -81,46 +82,47 @@ def evaluate(
     given = _labels(agents)
     factories = {label: agent_factory(agent) for label, agent in given.items()}
     at = checkpoint_rounds(checkpoints, rounds)
-    workers = count_workers(n_jobs)
-    size = _batch_size(batch_size, trials, workers)
     spec = find_environment(env_id, settings)
-    # Made here, so that a wrong setting is told before anything is played.
-    env = make_environment(spec, size, rounds, settings)
-    batches = [
-        Batch(label, make, range(first, min(first + size, trials)), spec, settings, at, seed)
-        for label, make in factories.items()
-        for first in range(0, trials, size)
-    ]
-    manifest = {
-        "env_id": env_id,
-        "env_kwargs": settings,
-        "env_settings": env.unwrapped.settings,
-        **_describe(env.unwrapped.model),
-        "agents": {label: label_of(agent) for label, agent in given.items()},
-        "rounds": rounds,
-        "trials": trials,
-        "seed": seed,
-        "n_jobs": workers,
-        "batch_size": size,
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "versions": _versions(),
-    }
-    start = time.perf_counter()
-    curves: list[Curves] = []
-    try:
-        if workers == 1:
-            curves.extend(_play_serially(batches, env, progress))
-        else:
-            curves.extend(play_in_workers(batches, workers, progress))
-    except KeyboardInterrupt:
-        # The agents whose trials are all there are kept, and the others count as failed.
-        manifest["interrupted"] = True
-    manifest["seconds"] = round(time.perf_counter() - start, 3)
-    runs = tuple(_joined(label, curves, trials) for label in factories)
-    results = Results(at, runs, manifest)
+    with workers_of(n_jobs, scheduler) as workers:
+        size = batch_size_of(batch_size, trials, workers.number)
+        # Made here, so that a wrong setting is told before anything is played.
+        env = make_environment(spec, size, rounds, settings)
+        batches = [
+            Batch(label, make, trial_range, spec, settings, at, seed)
+            for label, make in factories.items()
+            for trial_range in split(trials, size)
+        ]
+        manifest = {
+            **describe_environment(env_id, settings, env),
+            "agents": {label: label_of(agent) for label, agent in given.items()},
+            "rounds": rounds,
+            "trials": trials,
+            "seed": seed,
+            "log_checkpoints": isinstance(checkpoints, str),
+            "n_jobs": workers.number,
+            "batch_size": size,
+            **describe_run(),
+        }
+        curves, how = _played(workers, batches, progress, env)
+    runs = tuple(joined(label, curves, trials) for label in factories)
+    results = Results(at, runs, {**manifest, **how})
     if on_error == "raise" and results.failures:
         raise EvaluationError(results)
     return results
+
+
+def _played(
+    workers: Workers, batches: Sequence[Batch], progress: Progress | None, env: Any
+) -> tuple[list[Curves], dict[str, Any]]:
+    """Play the batches, and say in the manifest how long it took and whether it was interrupted."""
+    start, interrupted = time.perf_counter(), {}
+    curves: list[Curves] = []
+    try:
+        curves.extend(workers.play(batches, progress, env))
+    except KeyboardInterrupt:
+        # The agents whose trials are all there are kept, and the others count as failed.
+        interrupted = {"interrupted": True}
+    return curves, {"seconds": round(time.perf_counter() - start, 3), **interrupted}
 
 
 def _labels(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
@@ -150,16 +152,29 @@ def _labels(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def checkpoint_rounds(checkpoints: int | Sequence[int], rounds: int) -> tuple[int, ...]:
+def split(trials: int, size: int) -> list[range]:
+    """Divide the trials into ranges of `size`; the last may be shorter."""
+    return [range(first, min(first + size, trials)) for first in range(0, trials, size)]
+
+
+def checkpoint_rounds(
+    checkpoints: int | Sequence[int] | Literal["log"], rounds: int
+) -> tuple[int, ...]:
     """List the rounds at which regret is recorded, increasing, the last one included.
 
     Args:
-        checkpoints: the rounds, each from 1 to `rounds`, or how many, evenly spaced.
+        checkpoints: the rounds, each from 1 to `rounds`; or how many, evenly spaced; or "log", the
+            one to nine times the powers of ten, of which a longer run has the same and more.
         rounds: the horizon.
 
     Raises:
         ValueError: a checkpoint is out of range.
     """
+    if isinstance(checkpoints, str):
+        checks.choice("checkpoints", checkpoints, ("log",))
+        powers = [10**power for power in range(len(str(rounds)))]
+        steps = (digit * power for power in powers for digit in range(1, 10))
+        return tuple(sorted({*(t for t in steps if t <= rounds), rounds}))
     if not isinstance(checkpoints, Iterable):
         number = min(checks.whole_number("checkpoints", checkpoints, 1), rounds)
         return tuple(rounds * (i + 1) // number for i in range(number))
@@ -179,8 +194,13 @@ def label_of(agent: Any) -> str:
     return type(agent).__name__ if described.startswith("<") else described
 
 
-def _describe(model: BanditModel) -> dict[str, Any]:
+def describe_environment(env_id: str, settings: Mapping[str, Any], env: Any) -> dict[str, Any]:
+    """Say in the manifest what is played."""
+    model: BanditModel = env.unwrapped.model
     return {
+        "env_id": env_id,
+        "env_kwargs": settings,
+        "env_settings": env.unwrapped.settings,
         "reward_unit": model.reward_unit,
         "arm_names": list(model.arm_names),
         "means": model.means.tolist(),
@@ -188,20 +208,7 @@ def _describe(model: BanditModel) -> dict[str, Any]:
     }
 
 
-def _play_serially(
-    batches: Sequence[Batch], env: Any, progress: Progress | None
-) -> Iterator[Curves]:
-    """Play batch after batch; one that fits plays in the environment that is there."""
-    failed = ""
-    for batch in batches:
-        if batch.label != failed:
-            fits = env.num_envs == len(batch.trials)
-            curves = play(batch, progress, env if fits else None)
-            failed = batch.label if curves.failure else failed
-            yield curves
-
-
-def _joined(label: str, curves: Sequence[Curves], trials: int) -> AgentRun:
+def joined(label: str, curves: Sequence[Curves], trials: int) -> AgentRun:
     """Put the batches of one agent together, by trial; the first failure speaks for all."""
     own = sorted((c for c in curves if c.label == label), key=lambda c: c.trials.start)
     seconds = sum(c.seconds for c in own)
@@ -217,17 +224,19 @@ def _joined(label: str, curves: Sequence[Curves], trials: int) -> AgentRun:
     return AgentRun(label, regret, pulls, seconds)
 
 
-def count_workers(n_jobs: int) -> int:
-    """Return the number of worker processes that n_jobs asks for; -1 is one per core."""
-    if n_jobs == -1:
-        return os.cpu_count() or 1
-    return checks.whole_number("n_jobs", n_jobs, 1, "or -1 for one per core")
-
-
-def _batch_size(given: int | None, trials: int, workers: int) -> int:
+def batch_size_of(given: int | None, trials: int, workers: int) -> int:
+    """Return how many trials are played in lockstep, so that every worker has some."""
     if given is not None:
         return min(checks.whole_number("batch_size", given, 1), trials)
     return min(_BATCH, -(-trials // workers))
+
+
+def describe_run() -> dict[str, Any]:
+    """Say in the manifest when it was played, and with which versions."""
+    return {
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "versions": _versions(),
+    }
 
 
 def _versions() -> dict[str, str]:

@@ -32,6 +32,7 @@ _OWN_SETTINGS = {
     "wrappers",
 }
 _REPORT_EVERY = 0.1  # seconds between reports of progress
+_LOOK_EVERY = 16  # rounds between looks at the clock
 
 
 @dataclass(frozen=True)
@@ -153,9 +154,9 @@ def _play(batch: Batch, env: Any, progress: Progress) -> tuple[FloatArray, IntAr
         if t == batch.checkpoints[place]:
             recorded_regret[:, place], recorded_best[:, place] = info["regret"], best_pulls
             place += 1
-            if time.perf_counter() > due or t == rounds:
-                progress((t - reported) * n_trials)
-                reported, due = t, time.perf_counter() + _REPORT_EVERY
+        if t == rounds or (t % _LOOK_EVERY == 0 and time.perf_counter() > due):
+            progress((t - reported) * n_trials)
+            reported, due = t, time.perf_counter() + _REPORT_EVERY
     return recorded_regret, recorded_best
 
 

@@ -145,8 +145,12 @@ def draw_regret(axes: Axes, results: Results, lower_bound: LowerBound | None = N
     unit = results.manifest.get("reward_unit", "reward")
     axes.set_xlabel("round")
     axes.set_ylabel(f"cumulative regret ({unit})")
-    axes.set_xlim(0, rounds[-1])
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    if results.manifest.get("log_checkpoints"):
+        axes.set_xscale("log")
+        axes.set_xlim(1, rounds[-1])
+    else:
+        axes.set_xlim(0, rounds[-1])
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3, linewidth=0.5)
     for side in ("top", "right"):

@@ -13,11 +13,12 @@ from numpy.random import default_rng
 
 from cmab_gym import checks
 from cmab_gym.agents.registry import published
-from cmab_gym.evaluation.evaluate import count_workers, evaluate
+from cmab_gym.evaluation.evaluate import evaluate
 from cmab_gym.evaluation.play import find_environment, make_environment
 from cmab_gym.evaluation.plot import plot_panels
 from cmab_gym.evaluation.report import write_report
 from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.workers import count_workers
 from cmab_gym.files import write_whole
 from cmab_gym.models.base import BanditModel
 from cmab_gym.paper import AGENTS, FIGURES, READ_AT, READING_ERROR, ROUNDS, TRIALS, Panel

@@ -1,19 +1,109 @@
-"""Play batches in worker processes; one that dies takes no other agent's results with it."""
+"""Where batches are played: in this process, in worker processes, or on a cluster."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
-from cmab_gym.evaluation.play import Batch, Curves, Progress, play
+from cmab_gym import checks
+from cmab_gym.evaluation.play import Batch, Curves, Progress, make_environment, play
 
 
-def play_in_workers(
-    batches: Sequence[Batch], workers: int, progress: Progress | None
+class Play(Protocol):
+    """Plays batches, in any order."""
+
+    def __call__(
+        self, batches: Sequence[Batch], progress: Progress | None = None, env: Any = None
+    ) -> Iterator[Curves]:
+        """Play batches.
+
+        Args:
+            batches: what to play, without gaps: those of one environment in a row.
+            progress: called with the number of rounds played since the last call.
+            env: an environment made for the first batch, for who can use it.
+        """
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who plays.
+
+    Args:
+        number: how many batches are played at a time.
+        play: plays them.
+    """
+
+    number: int
+    play: Play
+
+
+@contextmanager
+def workers_of(n_jobs: int = 1, scheduler: str | None = None) -> Iterator[Workers]:
+    """Find those who play: this process, `n_jobs` processes, or the workers of a cluster.
+
+    Args:
+        n_jobs: processes here; -1 is one per core.
+        scheduler: address of a Dask scheduler.
+
+    Raises:
+        ValueError: both are given, or the cluster cannot be used.
+    """
+    number = count_workers(n_jobs)
+    if scheduler is not None:
+        from cmab_gym.evaluation.cluster import connected, play_on_cluster
+
+        if n_jobs != 1:
+            raise ValueError(
+                f"n_jobs={n_jobs} beside scheduler={scheduler!r}: expected one of them, since the "
+                "cluster's workers play instead of processes here"
+            )
+        with connected(scheduler) as (client, threads):
+            yield Workers(threads, partial(play_on_cluster, client))
+    elif number == 1:
+        yield Workers(1, play_serially)
+    else:
+        yield Workers(number, partial(play_in_processes, number))
+
+
+def count_workers(n_jobs: int) -> int:
+    """Return the number of processes that n_jobs asks for; -1 is one per core."""
+    number = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
+    return checks.whole_number("n_jobs", number, 1, "or -1 for one per core")
+
+
+def play_serially(
+    batches: Sequence[Batch], progress: Progress | None = None, env: Any = None
 ) -> Iterator[Curves]:
-    """Play batches in any order, `workers` at a time.
+    """Play batch after batch; those of one size on one environment share it."""
+    failed, last = "", batches[0]
+    for batch in batches:
+        if batch.label == failed:
+            continue
+        if env is None or not _same_environment(batch, last):
+            rounds = batch.checkpoints[-1]
+            env = make_environment(batch.spec, len(batch.trials), rounds, batch.settings)
+        fits = env.num_envs == len(batch.trials)
+        curves = play(batch, progress, env if fits else None)
+        failed, last = batch.label if curves.failure else failed, batch
+        yield curves
+
+
+def _same_environment(one: Batch, other: Batch) -> bool:
+    rounds = one.checkpoints[-1] == other.checkpoints[-1]
+    return rounds and one.spec is other.spec and one.settings is other.settings
+
+
+def play_in_processes(
+    workers: int, batches: Sequence[Batch], progress: Progress | None = None, env: Any = None
+) -> Iterator[Curves]:
+    """Play in `workers` processes; one that dies takes no other agent's results with it.
 
     Raises:
         ValueError: an agent or a setting cannot be sent to another process.
@@ -33,7 +123,8 @@ def play_in_workers(
                 for _, curves in _play(own, workers, progress):
                     yield curves
             except BrokenProcessPool:
-                yield _died(next(iter(own.values())))
+                why = "its worker process ended without a result; play it with n_jobs=1"
+                yield without_result(next(iter(own.values())), why)
 
 
 def _play(
@@ -53,10 +144,11 @@ def _numbered(number: int, batch: Batch) -> tuple[int, Curves]:
     return number, play(batch)
 
 
-def _died(batch: Batch) -> Curves:
-    why = f"agent {batch.label!r}: its worker process ended without a result; play it with n_jobs=1"
+def without_result(batch: Batch, why: str) -> Curves:
+    """Return the empty curves of a batch that was not played to its end."""
     nothing = np.empty((0, 0))
-    return Curves(batch.label, batch.trials, nothing, nothing.astype(np.int64), 0.0, why)
+    failure = f"agent {batch.label!r}: {why}"
+    return Curves(batch.label, batch.trials, nothing, nothing.astype(np.int64), 0.0, failure)
 
 
 def _check_sendable(batches: Sequence[Batch]) -> None:

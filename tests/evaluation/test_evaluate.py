@@ -1,5 +1,6 @@
 import os
 import threading
+import tracemalloc
 
 import gymnasium as gym
 import numpy as np
@@ -380,10 +381,33 @@ def test_horizon_of_one_and_a_single_trial():
         (100, 7, (1, 2, 3, 4, 5, 6, 7)),
         (3, 10, (3, 6, 10)),
         ([4, 2], 9, (2, 4, 9)),
+        ("log", 1, (1,)),
+        ("log", 9, (1, 2, 3, 4, 5, 6, 7, 8, 9)),
+        ("log", 35, (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30, 35)),
     ],
 )
 def test_checkpoints(checkpoints, rounds, expected):
     assert checkpoint_rounds(checkpoints, rounds) == expected
+
+
+def test_log_checkpoints_grow_with_the_logarithm_and_a_longer_run_has_those_of_a_shorter():
+    long = checkpoint_rounds("log", 10_000_000)
+    assert len(long) == 7 * 9 + 1
+    assert set(checkpoint_rounds("log", 3000)) < set(long)
+
+
+def test_a_run_ten_times_as_long_needs_no_more_memory():
+    def peak(rounds):
+        tracemalloc.start()
+        evaluate(TABULAR, ["c-ts"], rounds, 256, checkpoints="log")
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(10)  # whatever is only done once
+    short, long = peak(300), peak(3000)
+    # 9 checkpoints more, of 256 trials and 2 numbers; one number a round more would be 11 MB.
+    assert long - short < 9 * 256 * 2 * 8 * 3
 
 
 @pytest.mark.parametrize(
@@ -397,6 +421,7 @@ def test_checkpoints(checkpoints, rounds, expected):
         ({"batch_size": 0}, "batch_size=0: expected an integer"),
         ({"checkpoints": [61]}, "checkpoint 61: expected rounds from 1 to 60"),
         ({"checkpoints": 0}, "checkpoints=0: expected an integer"),
+        ({"checkpoints": "lin"}, "unknown checkpoints 'lin'"),
         ({"agents": []}, "no agents given"),
         ({"agents": "ucb"}, r"agents='ucb': expected a list, such as \['ucb'\]"),
         ({"agents": ["ucb", "ucb"]}, "two agents are called 'ucb'"),

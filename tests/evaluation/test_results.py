@@ -201,6 +201,18 @@ def test_the_legend_of_a_figure_is_whole(results, tmp_path, number, monkeypatch)
     assert legend.x1 <= whole.x1
 
 
+def test_log_checkpoints_are_drawn_on_a_logarithmic_axis():
+    from matplotlib.figure import Figure
+
+    from cmab_gym.evaluation.plot import draw_regret
+
+    for checkpoints, scale in (("log", "log"), (10, "linear")):
+        axes = Figure().add_subplot()
+        draw_regret(axes, evaluate("CMAB-Tabular-v0", ["ucb"], 100, 2, checkpoints=checkpoints))
+        assert axes.get_xscale() == scale
+        assert axes.get_xlim()[1] == 100
+
+
 def test_nothing_to_plot(tmp_path):
     with pytest.raises(ValueError, match="no agent finished"):
         plot_regret(Results((1,), (), {}), tmp_path / "x.png")

@@ -1,0 +1,67 @@
+"""How time and memory grow with arms, trials and rounds, each case in a process of its own.
+
+python benchmarks/growth.py
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from process import measured
+from speed import rounds_per_second
+
+CORRELATED = ("c-ucb", "c-ts", "c-kl-ucb")
+ARMS = (2, 10, 50, 200, 1000)
+TRIALS = 20
+REWARDS = 2
+ROUNDS = (20_000, 200_000)
+PROGRAM = """
+import sys
+import problem
+from cmab_gym import evaluate
+agent, arms, rounds, trials = sys.argv[1], *map(int, sys.argv[2:])
+settings = {"arms": arms}
+evaluate(problem.ENV_ID, [agent], rounds, trials, env_kwargs=settings, checkpoints="log")
+"""
+
+
+def measure() -> dict[str, Any]:
+    """Return the growth with arms and rounds, and the large case."""
+    return {
+        "seconds_per_round": {agent: by_arms(agent) for agent in CORRELATED},
+        "memory_of_c_ucb": memory(),
+        "peak_gigabytes_by_rounds": {
+            str(rounds): play("ucb", 10, rounds, 1)["peak_gigabytes"] for rounds in ROUNDS
+        },
+        "c_ucb_1000_arms_100000_rounds_10_trials": play("c-ucb", 1000, 100_000, 10, limit=300),
+    }
+
+
+def by_arms(agent: str) -> dict[str, float]:
+    """Return the seconds of one round of 20 trials, by the number of arms."""
+    return {
+        str(arms): float(f"{TRIALS / rounds_per_second(agent, arms, TRIALS):.3g}") for arms in ARMS
+    }
+
+
+def memory() -> dict[str, dict[str, float]]:
+    """Compare the peak of memory, beyond that of two arms, with B K (K + R) numbers of 8 bytes."""
+    least = play("c-ucb", 2, 10, 1)["peak_gigabytes"]
+    found = {}
+    for arms in ARMS[2:]:
+        peak = play("c-ucb", arms, arms + 50, TRIALS)["peak_gigabytes"]
+        bound = 8 * TRIALS * arms * (arms + REWARDS) / 1e9
+        found[str(arms)] = {"beyond_the_least": round(peak - least, 3), "bound": round(bound, 3)}
+    return found
+
+
+def play(
+    agent: str, arms: int, rounds: int, trials: int, limit: float | None = None
+) -> dict[str, Any]:
+    """Play in a new process."""
+    return measured(PROGRAM, agent, str(arms), str(rounds), str(trials), limit=limit)
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(), indent=2))

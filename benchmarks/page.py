@@ -1,0 +1,131 @@
+"""The tables of `docs/performance.md`, written from `results.json`.
+
+Each stands between `<!-- name -->` and `<!-- /name -->`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import limits
+import peers
+from process import HERE
+
+PAGE = HERE.parent / "docs" / "performance.md"
+Rows = Iterable[Sequence[str]]
+
+
+def write(results: dict[str, Any], page: Path = PAGE) -> None:
+    """Replace the tables that these results have."""
+    text = page.read_text(encoding="utf-8")
+    for name, table in tables(results).items():
+        pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
+        text = re.sub(pattern, lambda m, new=table: f"{m[1]}\n{new}\n{m[2]}", text, flags=re.S)
+    page.write_text(text, encoding="utf-8")
+
+
+def tables(results: dict[str, Any]) -> dict[str, str]:
+    """Return the tables that these results have, as Markdown."""
+    return {
+        name: markdown(make(results))
+        for name, (make, parts) in TABLES.items()
+        if parts <= set(results)
+    }
+
+
+def markdown(rows: Rows) -> str:
+    """Return a Markdown table; columns of numbers are right-aligned."""
+    header, *body = [list(row) for row in rows]
+    numeric = [
+        all(re.fullmatch(r"([-+]?[\d.,]+)?", row[place]) for row in body)
+        for place in range(len(header))
+    ]
+    lines = [header, ["---:" if each else "---" for each in numeric], *body]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def machine(results: dict[str, Any]) -> Rows:
+    """Tell where and when it was measured."""
+    dates = sorted(part["date"] for part in results["measured"].values())
+    yield "measured", " to ".join(dict.fromkeys([dates[0], dates[-1]]))
+    for name, value in results["machine"].items():
+        yield name, str(value)
+
+
+def waits(results: dict[str, Any]) -> Rows:
+    """Show what a user waits for, each in a new process; what was not measured is left out."""
+    yield "what", "seconds"
+    found = {
+        "`import cmab_gym`, beyond Gymnasium": ("startup", "import_seconds_beyond_gymnasium"),
+        "the README's main job: 4 agents, 100 trials, 5000 rounds": ("startup", "main_job_seconds"),
+        "`ml-1m.zip` to the twelve MovieLens tables": ("movielens_tables", "seconds"),
+        "the paper's 23 panels, `--quick`": ("paper", "quick_seconds"),
+        "the paper's 23 panels, in full, all cores": ("paper", "full_seconds"),
+    }
+    for what, (part, name) in found.items():
+        if part in results:
+            yield what, f"{results[part][name]:.2f}"
+
+
+def speed(results: dict[str, Any]) -> Rows:
+    """Show rounds a second of each agent by arms and trials."""
+    for agent, by_arms in results["speed"].items():
+        trials = list(next(iter(by_arms.values())))
+        if agent == next(iter(results["speed"])):
+            yield "agent", "arms", *(f"{each} trial{'s' * (each != '1')}" for each in trials)
+        for arms, speeds in by_arms.items():
+            yield agent, arms, *("" if value is None else f"{value:,}" for value in speeds.values())
+
+
+def growth(results: dict[str, Any]) -> Rows:
+    """Show the time of a round against that with 50 arms, and what linear growth would give."""
+    found = results["growth"]["seconds_per_round"]
+    arms = list(next(iter(found.values())))
+    yield "agent", *(f"{each} arms" for each in arms)
+    yield "linear in K", *(f"{int(each) / 50:.2f}" for each in arms)
+    for agent, seconds in found.items():
+        yield agent, *(f"{seconds[each] / seconds['50']:.2f}" for each in arms)
+
+
+def memory(results: dict[str, Any]) -> Rows:
+    """Show the peak of memory: with arms, with rounds, and of the large case."""
+    found = results["growth"]
+    yield "case", "peak", "bound"
+    for arms, peak in found["memory_of_c_ucb"].items():
+        bound = f"{peak['bound']} GB, B K (K + R) numbers"
+        yield f"c-ucb, {arms} arms, 20 trials", f"{peak['beyond_the_least']} GB", bound
+    for rounds, gigabytes in found["peak_gigabytes_by_rounds"].items():
+        yield f"ucb, {int(rounds):,} rounds, all of the process", f"{gigabytes} GB", "that of fewer"
+    large = found["c_ucb_1000_arms_100000_rounds_10_trials"]
+    name = "c-ucb, 1,000 arms, 100,000 rounds, 10 trials, all of the process"
+    peak = large.get("failed") or f"{large['peak_gigabytes']} GB, {large['seconds']:.0f} s"
+    yield name, peak, "2 GB, 120 s"
+
+
+def limit(results: dict[str, Any]) -> Rows:
+    """Show how far each agent is from what the machine would allow."""
+    yield "agent", "rounds/s", "limit", "limit is faster by"
+    for agent in limits.NEEDS:
+        ours = results["speed"][agent]["50"]["100"]
+        most = limits.rounds_per_second(agent, results["limits"])
+        yield agent, f"{ours:,}", f"{most:,.0f}", f"{most / ours:.1f}"
+
+
+def others(results: dict[str, Any]) -> Rows:
+    """Show the peers."""
+    return peers.table(results["peers"])
+
+
+# Each table, and the parts of the results that it shows.
+TABLES: dict[str, tuple[Callable[[dict[str, Any]], Rows], set[str]]] = {
+    "machine": (machine, {"machine", "measured"}),
+    "waits": (waits, {"startup"}),
+    "speed": (speed, {"speed"}),
+    "growth": (growth, {"growth"}),
+    "memory": (memory, {"growth"}),
+    "limits": (limit, {"limits", "speed"}),
+    "peers": (others, {"peers"}),
+}

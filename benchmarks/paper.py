@@ -1,0 +1,29 @@
+"""The 23 panels of the paper's figures, by `cmab-gym reproduce` in a new process.
+
+python benchmarks/paper.py
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+
+from process import seconds_of
+
+
+def measure(quick_only: bool = False) -> dict[str, float]:
+    """Return the seconds of a first look, and of the whole with one process per core."""
+    done = {"quick_seconds": reproduce("--quick")}
+    return done if quick_only else {**done, "full_seconds": reproduce()}
+
+
+def reproduce(*options: str) -> float:
+    """Time one reproduction."""
+    with tempfile.TemporaryDirectory() as out:
+        command = [sys.executable, "-m", "cmab_gym", "reproduce", *options, "--out", out]
+        return seconds_of(command)
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(), indent=2))

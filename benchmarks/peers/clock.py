@@ -1,0 +1,32 @@
+"""What every adapter shares: the problem, and how its rounds are timed. Needs nothing but NumPy."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+ARMS, ROUNDS, TRIALS = 50, 2000, 100
+MEANS = np.linspace(0.1, 0.9, ARMS)
+
+
+def report(plays: Mapping[str, Callable[[int], int]], rounds: int = ROUNDS) -> None:
+    """Print, as JSON, rounds a second of each play: the best of three, after a short first one.
+
+    Args:
+        plays: functions of a number of rounds that play them and return how many were played, all
+            trials counted.
+        rounds: pulls per trial.
+    """
+    speeds = {}
+    for name, play in plays.items():
+        play(100)
+        best = 0.0
+        for _ in range(3):
+            start = time.perf_counter()
+            played = play(rounds)
+            best = max(best, played / (time.perf_counter() - start))
+        speeds[name] = round(best)
+    print(json.dumps(speeds))

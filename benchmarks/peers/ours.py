@@ -1,0 +1,29 @@
+"""cmab-gym, through `evaluate`: trials in lockstep, and one alone."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+import problem
+from clock import ARMS, TRIALS, report
+
+from cmab_gym import evaluate
+
+
+def play(agent: str, trials: int, rounds: int) -> int:
+    """Play one agent."""
+    evaluate(problem.ENV_ID, [agent], rounds, trials, env_kwargs={"arms": ARMS})
+    return rounds * trials
+
+
+report(
+    {
+        f"{agent}, {trials} trial{'s' if trials > 1 else ''}": partial(play, agent, trials)
+        for agent in ("ucb", "ts", "c-ucb", "c-ts")
+        for trials in (TRIALS, 1)
+    }
+)

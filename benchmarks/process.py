@@ -1,0 +1,54 @@
+"""Run something in a new process, and measure its time and its peak of memory."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+_PEAK = "import process; print(process.peak_gigabytes())"
+
+
+def peak_gigabytes() -> float:
+    """Return the most memory that this process has had so far."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        # Not getrusage: it counts the parent's memory at the start of a child.
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return round(int(line.split()[1]) * 1024 / 1e9, 3)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9, 3)
+
+
+def measured(program: str, *arguments: str, limit: float | None = None) -> dict[str, Any]:
+    """Run a Python program that may import the benchmarks' modules.
+
+    Args:
+        program: the program.
+        arguments: in its `sys.argv`.
+        limit: seconds after which it is given up.
+
+    Returns:
+        Its seconds, start included, and its peak of memory in gigabytes; or that it failed.
+    """
+    command = [sys.executable, "-c", f"{program}\n{_PEAK}", *arguments]
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(
+            command, check=True, capture_output=True, text=True, cwd=HERE, timeout=limit
+        )
+    except subprocess.TimeoutExpired:
+        return {"failed": f"given up after {limit:g} s"}
+    seconds = round(time.perf_counter() - start, 3)
+    return {"seconds": seconds, "peak_gigabytes": float(done.stdout.split()[-1])}
+
+
+def seconds_of(command: list[str]) -> float:
+    """Return the seconds that a command takes."""
+    start = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    return round(time.perf_counter() - start, 3)

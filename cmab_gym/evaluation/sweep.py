@@ -1,0 +1,239 @@
+"""`sweep`: play many independent tasks, keep each one that is finished, and go on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cmab_gym.agents.registry import agent_factory
+from cmab_gym.evaluation.evaluate import (
+    batch_size_of,
+    checkpoint_rounds,
+    describe_environment,
+    describe_run,
+    joined,
+    split,
+)
+from cmab_gym.evaluation.play import Batch, Curves, Progress, find_environment, make_environment
+from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.sweep_tasks import Sweep, Task, columns_of
+from cmab_gym.evaluation.workers import workers_of
+from cmab_gym.files import write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUMMARY = "summary.csv"
+FINISHED, FAILED, MISSING = "finished", "failed", "missing"
+_NUMBERS = ["regret", "sd", "low", "high", "best_arm_share", "rounds_per_second"]
+Say = Callable[[str], None]
+
+
+def sweep(
+    plan: Sweep | str | Path,
+    out: str | Path,
+    n_jobs: int = 1,
+    scheduler: str | None = None,
+    *,
+    play: bool = True,
+    progress: Progress | None = None,
+    say: Say = print,
+) -> pd.DataFrame:
+    """Play the tasks of a sweep that are not finished yet, and sum all of them up.
+
+    Each task is played with the numbers that `evaluate` would give, and saved at its end in a
+    folder of its own (`Results.load` reads it). What is finished stays, whatever ends the sweep: an
+    error, Ctrl-C, kill -9 or a full disk; run again, the sweep plays what is missing.
+
+    Args:
+        plan: a `Sweep`, or a YAML file for `Sweep.from_file`.
+        out: folder for one folder per task, and `summary.csv`.
+        n_jobs: worker processes; -1 is one per core.
+        scheduler: address of a Dask scheduler, as for `evaluate`.
+        play: False only sums up what is there.
+        progress: called with the number of rounds that are done, at first those finished before.
+        say: told what is finished and what is played again.
+
+    Returns:
+        One row per task, as in `summary.csv`. Columns: folder; env_id, its keywords ("env.pad"),
+        agent, its parameters ("agent.beta"), seed, rounds, trials; regret, sd, low, high,
+        best_arm_share and rounds_per_second as in `Results.summary`; status, "finished", "failed"
+        or "missing"; and failure, why the agent failed.
+
+    Raises:
+        ValueError: the plan is wrong, or another sweep is writing to the folder.
+        OSError: a task could not be saved; those finished before it are.
+    """
+    tasks = (plan if isinstance(plan, Sweep) else Sweep.from_file(plan)).tasks()
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    with _alone(out):
+        rows = _finished(tasks, out, say)
+        left = [task for task in tasks if task.name not in rows]
+        say(f"{len(tasks)} tasks: {len(rows)} finished before, {len(left)} to play")
+        if play and left:
+            about = _checked(left)
+            if progress is not None and rows:
+                progress(sum(task.rounds * task.trials for task in tasks if task.name in rows))
+            try:
+                _play(left, out, about, n_jobs, scheduler, progress, rows)
+            except KeyboardInterrupt:
+                # It may have come between a task's last file and its row.
+                rows |= _finished(tasks, out, lambda text: None)
+                _write_summary(tasks, rows, out)
+                raise
+        return _write_summary(tasks, rows, out)
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(out / ".lock", timeout=0):
+            yield
+    except Timeout:
+        raise ValueError(
+            f"another sweep is writing to {out}: wait for it, or choose another folder"
+        ) from None
+
+
+def _finished(tasks: Sequence[Task], out: Path, say: Say) -> dict[str, dict[str, Any]]:
+    """Return the rows of the tasks that are whole, and remove what others left behind."""
+    rows = {}
+    for task in tasks:
+        folder = out / task.name
+        if not folder.is_dir():
+            continue
+        for part in folder.glob(".*.partial"):
+            part.unlink()
+        try:
+            rows[task.name] = _row(Results.load(folder))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            say(f"task {task.name} is not whole, and counts as not played: {error}")
+    return rows
+
+
+def _row(results: Results) -> dict[str, Any]:
+    summary = results.summary().iloc[0]
+    return {**{name: summary[name] for name in _NUMBERS}, "status": FINISHED}
+
+
+def _play(
+    tasks: Sequence[Task],
+    out: Path,
+    about: Mapping[int, Mapping[str, Any]],
+    n_jobs: int,
+    scheduler: str | None,
+    progress: Progress | None,
+    rows: dict[str, dict[str, Any]],
+) -> None:
+    """Play tasks, save each at its end, and add its row."""
+    run = describe_run()
+    with workers_of(n_jobs, scheduler) as workers:
+        share = max(1, workers.number // len(tasks))  # workers that one task can keep busy
+        size = batch_size_of(None, tasks[0].trials, share)
+        batches = [batch for task in tasks for batch in _batches(task, size)]
+        by_name = {task.name: task for task in tasks}
+        curves: dict[str, list[Curves]] = {name: [] for name in by_name}
+        for one in workers.play(batches, progress):
+            task, own = by_name[one.label], curves[one.label]
+            if task.name in rows:
+                continue  # another of its batches has failed
+            own.append(one)
+            if one.failure:
+                rows[task.name] = {"status": FAILED, "failure": one.failure}
+            elif sum(len(each.trials) for each in own) == task.trials:
+                manifest = {**about[id(task.env_kwargs)], **run}
+                manifest |= {"n_jobs": workers.number, "batch_size": size}
+                results = _results(task, own, manifest)
+                _save(results, out / task.name)
+                rows[task.name] = _row(results)
+                own.clear()
+
+
+def _checked(tasks: Sequence[Task]) -> dict[int, dict[str, Any]]:
+    """Make every environment and every agent once.
+
+    Returns:
+        What the manifest says of each environment, by the identity of its keywords.
+
+    Raises:
+        ValueError, FileNotFoundError: one cannot be made; its key is named.
+    """
+    about: dict[int, dict[str, Any]] = {}
+    for task in tasks:
+        if id(task.env_kwargs) not in about:
+            with _named(task.keys[0]):
+                spec = find_environment(task.env_id, task.env_kwargs)
+                env = make_environment(spec, 1, task.rounds, task.env_kwargs)
+            described = describe_environment(task.env_id, task.env_kwargs, env)
+            about[id(task.env_kwargs)] = described
+    for agent, key in {task.agent: task.keys[1] for task in tasks}.items():
+        with _named(key):
+            agent_factory(agent)()
+    return about
+
+
+@contextmanager
+def _named(key: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{key}: {error}") from error
+    except Exception as error:
+        what = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise ValueError(f"{key}: {what}{error}") from error
+
+
+def _batches(task: Task, size: int) -> list[Batch]:
+    spec = find_environment(task.env_id, task.env_kwargs)
+    make = agent_factory(task.agent)
+    at = checkpoint_rounds(task.checkpoints, task.rounds)
+    return [
+        Batch(task.name, make, trials, spec, task.env_kwargs, at, task.seed)
+        for trials in split(task.trials, size)
+    ]
+
+
+def _results(task: Task, curves: Sequence[Curves], about: Mapping[str, Any]) -> Results:
+    run = replace(joined(task.name, curves, task.trials), label=task.agent)
+    manifest = {
+        **about,
+        "agents": {task.agent: task.agent},
+        "rounds": task.rounds,
+        "trials": task.trials,
+        "seed": task.seed,
+        "log_checkpoints": task.checkpoints == "log",
+        "seconds": round(run.seconds, 3),
+        "task": task.settings,
+    }
+    return Results(checkpoint_rounds(task.checkpoints, task.rounds), (run,), manifest)
+
+
+def _save(results: Results, folder: Path) -> None:
+    try:
+        results.save(folder)
+    except OSError as error:
+        raise OSError(
+            f"{folder} could not be written ({error}): the tasks finished before it are kept; make "
+            "room, and run the sweep again"
+        ) from error
+
+
+def _write_summary(
+    tasks: Sequence[Task], rows: Mapping[str, Mapping[str, Any]], out: Path
+) -> pd.DataFrame:
+    import pandas as pd
+
+    chosen = columns_of(tasks)
+    found = [
+        {"folder": task.name, **own, **rows.get(task.name, {"status": MISSING})}
+        for task, own in zip(tasks, chosen, strict=True)
+    ]
+    table = pd.DataFrame(found, columns=["folder", *chosen[0], *_NUMBERS, "status", "failure"])
+    write_whole(out / SUMMARY, lambda part: table.to_csv(part, index=False))
+    return table

@@ -1,0 +1,261 @@
+"""`Sweep`: environments, agents, parameters and seeds, and the independent tasks they make."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from cmab_gym import checks
+from cmab_gym.evaluation.evaluate import CHECKPOINTS, checkpoint_rounds
+from cmab_gym.evaluation.results import short_labels
+
+_LABEL = 100  # characters of a task's name before its hash
+_HASH = 10
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Task:
+    """One agent on one environment with one seed.
+
+    Args:
+        env_id: the environment.
+        env_kwargs: its keywords; the tasks of one environment share the mapping.
+        agent: the agent, with its parameters: "c-ts(beta=2)".
+        seed: decides all random numbers.
+        rounds, trials, checkpoints: as for `evaluate`.
+        keys: where environment and agent stand in the sweep ("environments[0]", "agents[1]").
+        parameters: those of the agent that the sweep gives beside its name; `agent` has them too.
+    """
+
+    env_id: str
+    env_kwargs: Mapping[str, Any]
+    agent: str
+    seed: int
+    rounds: int
+    trials: int
+    checkpoints: int | Sequence[int] | Literal["log"]
+    keys: tuple[str, str] = field(compare=False)
+    parameters: Mapping[str, Any] = field(compare=False, default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that decides the task's numbers, as JSON can hold it.
+
+        Of files, the agent's own and those among the environment's keywords, it has the checksum:
+        a changed file makes a new task.
+        """
+        settings = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+        found = {name: _checksum(Path(name)) for name in self._files() if Path(name).is_file()}
+        return {**settings, **({"files": found} if found else {})}
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the task's folder: readable, with a short hash of all settings."""
+        text = json.dumps(self.settings, sort_keys=True, default=_plain)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:_HASH]
+        given = [f"{key}={value}" for key, value in self.env_kwargs.items()]
+        agent = self.agent.rpartition(".py:")[2].rstrip(")")
+        parts = [self.env_id, *given, agent, f"seed={self.seed}"]
+        label = "_".join(re.sub(r"[^A-Za-z0-9.=+-]+", "-", part) for part in parts)
+        return f"{label[:_LABEL]}_{digest}"
+
+    def _files(self) -> Iterator[str]:
+        yield from (str(v) for v in self.env_kwargs.values() if isinstance(v, str | Path))
+        path, colon, _ = self.agent.partition(".py:")
+        if colon:
+            yield from (f"{path}.py", f"{path}.py".removeprefix("c-"))
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Every agent on every environment with every seed.
+
+    Args:
+        environments: ids, or mappings of an `id` and keywords. A list among the keywords is one
+            environment for each of its values; a value that is a list itself stands in one.
+        agents: names ("c-ucb", "c-ts(beta=2)", "my_agent.py:MyAgent"), or mappings of a `name` and
+            parameters, with lists as for environments.
+        rounds, trials, checkpoints: as for `evaluate`, of every task.
+        seeds: seeds, each 0 or more.
+        source: the file it is from, for messages.
+    """
+
+    environments: Sequence[str | Mapping[str, Any]]
+    agents: Sequence[str | Mapping[str, Any]]
+    rounds: int = 5000
+    trials: int = 100
+    seeds: Sequence[int] = (0,)
+    checkpoints: int | Sequence[int] | Literal["log"] = CHECKPOINTS
+    source: str = ""
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Sweep:
+        """Read a sweep from a YAML file whose keys are the arguments above.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it is no YAML, or has other keys.
+        """
+        import yaml
+
+        path = Path(path)
+        if not path.is_file():
+            raise FileNotFoundError(f"{path} is not a file: expected a sweep, such as sweep.yaml")
+        try:
+            read = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            where = " ".join(str(error).split())
+            raise ValueError(f"{path} is no YAML ({where}): expected a sweep") from None
+        known = [each.name for each in fields(cls) if each.name != "source"]
+        if not isinstance(read, dict):
+            raise ValueError(f"{path} holds no keys: expected {', '.join(known)}")
+        for key in read:
+            if key not in known:
+                raise ValueError(f"{path}: {checks.unknown('key', key, known)}")
+        missing = {"environments", "agents"} - set(read)
+        if missing:
+            raise ValueError(f"{path}: no {sorted(missing)[0]} given: expected a list of them")
+        return cls(**read, source=str(path))
+
+    def tasks(self) -> list[Task]:
+        """Expand the sweep: environments, then agents, then seeds.
+
+        Raises:
+            ValueError: a value is wrong, its key is named; or two tasks are the same.
+        """
+        at = f"{self.source}: " if self.source else ""
+        rounds = checks.whole_number(f"{at}rounds", self.rounds, 1)
+        trials = checks.whole_number(f"{at}trials", self.trials, 1)
+        seeds = [
+            checks.whole_number(f"{at}seeds[{place}]", seed, 0)
+            for place, seed in enumerate(_list(f"{at}seeds", self.seeds))
+        ]
+        try:
+            checkpoint_rounds(self.checkpoints, rounds)
+        except ValueError as error:
+            raise ValueError(f"{at}{error}") from None
+        environments = list(_expanded(f"{at}environments", self.environments, "id"))
+        agents = list(_expanded(f"{at}agents", self.agents, "name"))
+        tasks = [
+            Task(
+                env_id,
+                env_kwargs,
+                _with_parameters(agent_key, name, parameters),
+                seed,
+                rounds,
+                trials,
+                self.checkpoints,
+                (env_key, agent_key),
+                parameters,
+            )
+            for env_key, env_id, env_kwargs in environments
+            for agent_key, name, parameters in agents
+            for seed in seeds
+        ]
+        _check_names(tasks)
+        return tasks
+
+
+def _list(key: str, value: Any) -> Sequence[Any]:
+    if isinstance(value, str | Mapping) or not isinstance(value, Sequence) or not value:
+        raise ValueError(f"{key}={value!r}: expected a list of at least one, such as [{value!r}]")
+    return value
+
+
+def _expanded(key: str, entries: Any, named: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Give key, name and keywords of each combination of the values that stand in lists."""
+    for place, entry in enumerate(_list(key, entries)):
+        own, given = f"{key}[{place}]", entry
+        if isinstance(entry, str):
+            given = {named: entry}
+        if not isinstance(given, Mapping) or not isinstance(given.get(named), str):
+            raise ValueError(f"{own}={entry!r}: expected a name, or keywords with {named}: NAME")
+        rest = {name: value for name, value in given.items() if name != named}
+        values = [
+            _list(f"{own}.{name}", value) if isinstance(value, list | tuple) else [value]
+            for name, value in rest.items()
+        ]
+        for chosen in product(*values):
+            yield own, given[named], dict(zip(rest, chosen, strict=True))
+
+
+def _with_parameters(key: str, name: str, given: Mapping[str, Any]) -> str:
+    if given and name.endswith(")"):
+        raise ValueError(f"{key}: {name!r} and {dict(given)}: expected parameters in one place")
+    inside = ", ".join(f"{parameter}={value!r}" for parameter, value in given.items())
+    return f"{name}({inside})" if inside else name
+
+
+def _check_names(tasks: Sequence[Task]) -> None:
+    seen: dict[str, Task] = {}
+    for task in tasks:
+        try:
+            name = task.name
+        except TypeError as error:
+            raise ValueError(f"{task.keys[0]}: {error}") from None
+        if name in seen:
+            both = [*seen[name].keys, *task.keys]
+            where = " and ".join(dict.fromkeys(both))
+            raise ValueError(f"task {name} is there twice ({where}): expected each once")
+        seen[name] = task
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(
+        f"{value!r} cannot be told from others when the sweep is run again: expected numbers, "
+        "texts, lists and mappings of them"
+    )
+
+
+def _checksum(path: Path) -> str:
+    found = path.stat()
+    return _sha256(path, found.st_mtime_ns, found.st_size)
+
+
+@cache
+def _sha256(path: Path, *_: int) -> str:
+    """Read a file once for all tasks, as long as it stays as it is."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def columns_of(tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """Return each task's choices as columns: one for each keyword and each parameter."""
+    agents = list(dict.fromkeys(task.agent for task in tasks))
+    short = dict(zip(agents, short_labels(agents), strict=True))
+    keywords = dict.fromkeys(key for task in tasks for key in task.env_kwargs)
+    parameters = dict.fromkeys(key for task in tasks for key in task.parameters)
+    return [
+        {
+            "env_id": task.env_id,
+            **{f"env.{key}": _cell(task.env_kwargs.get(key)) for key in keywords},
+            "agent": short[task.agent],
+            **{f"agent.{key}": _cell(task.parameters.get(key)) for key in parameters},
+            "seed": task.seed,
+            "rounds": task.rounds,
+            "trials": task.trials,
+        }
+        for task in tasks
+    ]
+
+
+def _cell(value: Any) -> Any:
+    simple = value is None or isinstance(value, str | int | float)
+    return value if simple else json.dumps(value, default=_plain)

@@ -1,0 +1,252 @@
+"""A real cluster: a scheduler and two worker processes on this machine."""
+
+import json
+import logging
+import os
+import signal
+import sys
+import time
+
+import distributed
+import pytest
+from distributed import LocalCluster
+from numpy.testing import assert_array_equal
+
+from cmab_gym.agents.registry import agent_factory, without_file
+from cmab_gym.cli import main
+from cmab_gym.evaluation import Results, Sweep, cluster, evaluate, sweep
+
+TABULAR = "CMAB-Tabular-v0"
+SETTINGS = {"env_kwargs": {"preset": "three-armed"}, "rounds": 200, "trials": 6, "seed": 3}
+MINE = """
+import shift
+
+class Mine:
+    def __init__(self, step=1):
+        self.step = step
+
+    def reset(self, problem, rng):
+        self.n_arms, self.arm = problem.n_arms, int(rng.integers(problem.n_arms))
+
+    def act(self):
+        return self.arm
+
+    def update(self, arm, reward):
+        self.arm = shift.shifted(arm, self.step) % self.n_arms
+"""
+SHIFT = "def shifted(arm, step):\n    return arm + step\n"
+QUIET = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+KILLS = """
+import os, signal
+
+class Kills:
+    def reset(self, problem, rng): pass
+    def act(self): os.kill(os.getpid(), signal.SIGKILL)
+    def update(self, arm, reward): pass
+"""
+
+
+@pytest.fixture(scope="module")
+def two_workers():
+    with LocalCluster(n_workers=2, threads_per_worker=1, **QUIET) as local:
+        yield local
+
+
+@pytest.fixture
+def address(two_workers):
+    deadline = time.monotonic() + 60
+    while len(two_workers.scheduler.workers) < 2:  # one is restarting that a test has killed
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return two_workers.scheduler_address
+
+
+def pids(address):
+    with distributed.Client(address, set_as_default=False) as client:
+        return set(client.run(os.getpid).values())
+
+
+def assert_same(one, other):
+    assert list(one.failures) == list(other.failures) == []
+    for run, same in zip(one.runs, other.runs, strict=True):
+        assert run.label == same.label
+        assert_array_equal(run.regret, same.regret)
+        assert_array_equal(run.best_arm_pulls, same.best_arm_pulls)
+
+
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_a_cluster_changes_no_number(address, batch_size):
+    counted = []
+    serial = evaluate(TABULAR, ["c-ucb", "c-ts"], **SETTINGS)
+    there = evaluate(
+        TABULAR,
+        ["c-ucb", "c-ts"],
+        **SETTINGS,
+        scheduler=address,
+        batch_size=batch_size,
+        progress=counted.append,
+    )
+    assert_same(there, serial)
+    assert sum(counted) == 2 * 6 * 200
+    assert there.manifest["n_jobs"] == 2
+
+
+def test_a_worker_killed_in_mid_run_costs_no_result(address):
+    keywords = {**SETTINGS, "rounds": 500}
+    serial = evaluate(TABULAR, ["c-ucb", "c-ts"], **keywords)
+    before, counted = pids(address), []
+    victim = min(before)
+
+    def kill_after_the_first_batch(rounds):
+        if not counted:
+            os.kill(victim, signal.SIGKILL)
+        counted.append(rounds)
+
+    there = evaluate(
+        TABULAR,
+        ["c-ucb", "c-ts"],
+        **keywords,
+        scheduler=address,
+        batch_size=1,
+        progress=kill_after_the_first_batch,
+    )
+    assert len(counted) == 12
+    assert_same(there, serial)
+    assert victim not in pids(address)
+
+
+def test_a_sweep_on_a_cluster_outlives_a_worker_and_is_the_same(address, tmp_path):
+    plan = Sweep(
+        [{"id": TABULAR, "preset": ["table1-a", "three-armed"]}, "CMAB-MovieLens-v0"],
+        ["c-ucb", "c-ts"],
+        rounds=200,
+        trials=3,
+    )
+    victim, finished = min(pids(address)), []
+
+    def kill_after_the_first_task(rounds):
+        if not finished:
+            os.kill(victim, signal.SIGKILL)
+        finished.append(rounds)
+
+    keywords = {"scheduler": address, "progress": kill_after_the_first_task}
+    sweep(plan, tmp_path / "cluster", **keywords)
+    table = sweep(plan, tmp_path / "serial")
+    assert len(table) == len(finished) == 6
+    assert victim not in pids(address)
+    for folder in table["folder"]:
+        there, here = (Results.load(tmp_path / each / folder) for each in ("cluster", "serial"))
+        assert_same(there, here)
+
+
+def test_an_agent_that_kills_its_workers_fails_alone(two_workers, address, tmp_path, monkeypatch):
+    monkeypatch.setattr(two_workers.scheduler, "allowed_failures", 1)  # 3 take long
+    path = tmp_path / "kills.py"
+    path.write_text(KILLS)
+    results = evaluate(
+        TABULAR, [f"{path}:Kills", "ts"], **SETTINGS, scheduler=address, on_error="keep"
+    )
+    assert list(results.failures) == [f"{path}:Kills"], results.failures
+    assert "not played on the cluster: KilledWorker" in results.failures[f"{path}:Kills"]
+    assert_array_equal(results.regret("ts"), evaluate(TABULAR, ["ts"], **SETTINGS).regret("ts"))
+
+
+def test_a_file_and_what_it_imports_travel_to_the_workers(address, tmp_path):
+    (tmp_path / "shift.py").write_text(SHIFT)
+    (tmp_path / "mine.py").write_text(MINE)
+    agents = {"by file": f"{tmp_path}/mine.py:Mine(step=2)"}
+    try:
+        serial = evaluate(TABULAR, agents, **SETTINGS)
+        assert_same(evaluate(TABULAR, agents, **SETTINGS, scheduler=address), serial)
+    finally:
+        del sys.modules["shift"]
+
+
+def test_modules_that_only_this_process_can_import_travel_too(address, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "shift.py").write_text(SHIFT)
+    (tmp_path / "mine_here.py").write_text(MINE)
+    try:
+        from mine_here import Mine
+
+        for agents in ([Mine], {"instance": Mine(2)}, ["mine_here:Mine"]):
+            serial = evaluate(TABULAR, agents, **SETTINGS)
+            assert_same(evaluate(TABULAR, agents, **SETTINGS, scheduler=address), serial)
+    finally:
+        del sys.modules["shift"], sys.modules["mine_here"]
+
+
+def test_a_class_from_a_file_needs_the_file_no_more(tmp_path):
+    (tmp_path / "kills.py").write_text(KILLS)
+    make = without_file(agent_factory(f"{tmp_path}/kills.py:Kills"))
+    (tmp_path / "kills.py").unlink()
+    make()
+
+
+def test_what_is_missing_there_is_told(address, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "only_here.py").write_text("")
+    path = tmp_path / "late.py"
+    path.write_text(KILLS.replace("os.kill(os.getpid(), signal.SIGKILL)", "import only_here"))
+    results = evaluate(TABULAR, [f"{path}:Kills"], **SETTINGS, scheduler=address, on_error="keep")
+    assert "ModuleNotFoundError: No module named 'only_here'" in next(
+        iter(results.failures.values())
+    )
+
+
+def test_the_command_plays_on_a_cluster(address, tmp_path, capsys):
+    run = ["run", TABULAR, "--agents", "ucb", "c-ts", "--rounds", "50", "--trials", "4", "--out"]
+    assert main([*run, str(tmp_path / "serial")]) == 0
+    assert main([*run, str(tmp_path / "cluster"), "--scheduler", address]) == 0
+    assert_same(Results.load(tmp_path / "cluster"), Results.load(tmp_path / "serial"))
+    manifest = json.loads((tmp_path / "cluster" / "manifest.json").read_text())
+    assert manifest["n_jobs"] == 2
+    assert "400/400 rounds" in capsys.readouterr().err
+
+
+def test_processes_and_a_cluster_exclude_each_other(address):
+    with pytest.raises(ValueError, match=r"n_jobs=2 beside scheduler='tcp.*expected one of them"):
+        evaluate(TABULAR, ["ucb"], **SETTINGS, n_jobs=2, scheduler=address)
+
+
+def test_nobody_answers(monkeypatch):
+    monkeypatch.setattr(cluster, "_CONNECT_SECONDS", 1)
+    with pytest.raises(ValueError, match=r"does not answer .*expected the address"):
+        evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(ValueError, match=r"scheduler='nonsense:\?' does not answer"):
+        evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler="nonsense:?")
+
+
+def test_a_cluster_without_workers(monkeypatch):
+    monkeypatch.setattr(cluster, "_CONNECT_SECONDS", 2)
+    with (
+        LocalCluster(n_workers=0, **QUIET) as empty,
+        pytest.raises(ValueError, match="has no workers: start some by `dask worker tcp:"),
+    ):
+        evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler=empty.scheduler_address)
+
+
+def test_other_versions_on_the_workers_are_refused(address, monkeypatch):
+    here = {**cluster._versions(), "numpy": "0.1"}
+    monkeypatch.setattr(cluster, "_versions", Here(here))
+    with pytest.raises(ValueError, match=r"worker tcp.* has numpy .*, and this process 0.1"):
+        evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler=address)
+
+
+class Here:
+    """Tells other versions here than on the workers, where it goes by its name."""
+
+    def __init__(self, versions):
+        self.versions = versions
+
+    def __call__(self):
+        return self.versions
+
+    def __reduce__(self):
+        return (getattr, (cluster, "_versions"))
+
+
+def test_without_dask_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ValueError, match=r"needs Dask .*pip install 'cmab-gym\[distributed\]'"):
+        evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler="tcp://127.0.0.1:9")

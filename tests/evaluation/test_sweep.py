@@ -1,0 +1,377 @@
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from filelock import FileLock
+from numpy.testing import assert_array_equal
+
+from cmab_gym.cli import main
+from cmab_gym.evaluation import Results, Sweep, evaluate, sweep
+
+FILE = """
+environments:
+  - id: CMAB-Tabular-v0
+    preset: [table1-a, three-armed]
+  - CMAB-MovieLens-v0
+agents:
+  - ucb
+  - name: c-ts
+    beta: [1, 2]
+seeds: [0, 7]
+rounds: 60
+trials: 3
+"""
+TABULAR = {"id": "CMAB-Tabular-v0", "preset": "three-armed"}
+SMALL = {"environments": [TABULAR], "agents": ["ucb", "c-ts"], "rounds": 60, "trials": 3}
+MINE = """
+class Mine:
+    def reset(self, problem, rng): pass
+    def act(self): return 0
+    def update(self, arm, reward): pass
+"""
+
+
+def silent(text):
+    pass
+
+
+def play(plan, out, **keywords):
+    return sweep(plan, out, say=silent, **keywords)
+
+
+def regrets(out):
+    """Regret by folder, of all folders that are whole."""
+    return {
+        path.parent.name: Results.load(path.parent).runs[0].regret
+        for path in sorted(Path(out).glob("*/manifest.json"))
+    }
+
+
+def folders(out):
+    return [path for path in out.glob("*") if path.is_dir()]
+
+
+def assert_same(one, other):
+    assert list(one) == list(other)
+    for name, regret in one.items():
+        assert_array_equal(other[name], regret)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "sweep.yaml"
+    path.write_text(FILE)
+    return path
+
+
+def test_a_file_expands_to_every_combination(file):
+    tasks = Sweep.from_file(file).tasks()
+    environments = [
+        ("CMAB-Tabular-v0", {"preset": "table1-a"}),
+        ("CMAB-Tabular-v0", {"preset": "three-armed"}),
+        ("CMAB-MovieLens-v0", {}),
+    ]
+    assert [(task.env_id, task.env_kwargs, task.agent, task.seed) for task in tasks] == [
+        (*environment, agent, seed)
+        for environment in environments
+        for agent in ("ucb", "c-ts(beta=1)", "c-ts(beta=2)")
+        for seed in (0, 7)
+    ]
+    assert {(task.rounds, task.trials, task.checkpoints) for task in tasks} == {(60, 3, 100)}
+
+
+def test_a_list_as_a_value_stands_in_a_list():
+    pmf = [[0.1, 0.2], [0.3, 0.4]]
+    plan = Sweep([{"id": "CMAB-Tabular-v0", "pmf": [pmf]}], ["ucb"])
+    assert [task.env_kwargs for task in plan.tasks()] == [{"pmf": pmf}]
+
+
+def test_names_are_readable_and_change_with_every_setting(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MINE)
+    plans = [
+        Sweep([TABULAR], ["c-ts(beta=2)"]),
+        Sweep([TABULAR], ["c-ts(beta=2)"], rounds=4999),
+        Sweep([TABULAR], ["c-ts(beta=2)"], trials=99),
+        Sweep([TABULAR], ["c-ts(beta=2)"], seeds=[1]),
+        Sweep([TABULAR], ["c-ts(beta=2)"], checkpoints="log"),
+        Sweep([{**TABULAR, "preset": "table1-a"}], ["c-ts(beta=2)"]),
+        Sweep([{"id": "CMAB-Tabular-v0", "pmf": [np.full((2, 2), 0.25)]}], ["c-ts(beta=2)"]),
+        Sweep([TABULAR], ["mine.py:Mine"]),
+    ]
+    names = [plan.tasks()[0].name for plan in plans]
+    assert len(set(names)) == len(plans)
+    assert names[0].startswith("CMAB-Tabular-v0_preset=three-armed_c-ts-beta=2_seed=0_")
+    assert names[-1].startswith("CMAB-Tabular-v0_preset=three-armed_Mine_seed=0_")
+    as_mapping = Sweep([TABULAR], [{"name": "c-ts", "beta": [2]}])
+    assert as_mapping.tasks()[0].name == names[0]
+    Path("mine.py").write_text(MINE + "\n# changed\n")
+    assert plans[-1].tasks()[0].name not in names
+
+
+def test_each_task_is_what_evaluate_gives(file, tmp_path):
+    table = play(file, tmp_path / "out")
+    assert len(table) == 18
+    assert set(table["status"]) == {"finished"}
+    read = pd.read_csv(tmp_path / "out" / "summary.csv")
+    assert list(read.columns) == list(table.columns)
+    assert set(read["agent.beta"].dropna()) == {1, 2}
+    row = table.iloc[9]
+    assert (row["env.preset"], row["agent"], row["seed"]) == ("three-armed", "c-ts(beta=1)", 7)
+    results = evaluate(
+        "CMAB-Tabular-v0", ["c-ts(beta=1)"], 60, 3, 7, env_kwargs={"preset": "three-armed"}
+    )
+    saved = Results.load(tmp_path / "out" / row["folder"])
+    assert_array_equal(saved.regret("c-ts(beta=1)"), results.regret("c-ts(beta=1)"))
+    assert set(results.manifest) < set(saved.manifest)
+    assert row["regret"] == results.summary()["regret"][0]
+
+
+@pytest.mark.parametrize("trials", [3, 300])
+def test_workers_change_no_number(tmp_path, trials):
+    plan = Sweep(**{**SMALL, "trials": trials})  # 300 trials are two batches
+    counted = []
+    play(plan, tmp_path / "serial")
+    play(plan, tmp_path / "parallel", n_jobs=2, progress=counted.append)
+    assert_same(regrets(tmp_path / "serial"), regrets(tmp_path / "parallel"))
+    assert sum(counted) == 2 * 60 * trials
+
+
+def test_what_is_finished_is_not_played_again(file, tmp_path, capsys):
+    out, run = tmp_path / "out", ["sweep", str(file), "--out", str(tmp_path / "out")]
+    assert main(run) == 0
+    before = {path: path.stat().st_mtime_ns for path in out.glob("*/*")}
+    assert len(before) == 36
+    assert "18 tasks: 0 finished before, 18 to play" in capsys.readouterr().err
+    assert main(run) == 0
+    printed = capsys.readouterr()
+    assert "18 tasks: 18 finished before, 0 to play" in printed.err
+    assert "18 finished" in printed.out
+    assert {path: path.stat().st_mtime_ns for path in out.glob("*/*")} == before
+
+
+def test_a_new_value_adds_tasks_and_leaves_the_others(tmp_path):
+    said, counted = [], []
+    sweep(Sweep(**SMALL), tmp_path, say=said.append)
+    more = Sweep(**{**SMALL, "agents": ["ucb", "c-ts", "ts"]})
+    table = sweep(more, tmp_path, say=said.append, progress=counted.append)
+    assert said == [
+        "2 tasks: 0 finished before, 2 to play",
+        "3 tasks: 2 finished before, 1 to play",
+    ]
+    assert counted[0] == 2 * 180
+    assert sum(counted) == 3 * 180
+    assert set(table["status"]) == {"finished"}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_kill_9_costs_only_what_was_not_finished(tmp_path, jobs):
+    path = tmp_path / "sweep.yaml"
+    path.write_text(FILE.replace("rounds: 60", "rounds: 800"))
+    whole, torn = tmp_path / "whole", tmp_path / "torn"
+    command = [sys.executable, "-m", "cmab_gym", "sweep", path, "--jobs", jobs, "--out"]
+    with subprocess.Popen([*command, torn], stderr=subprocess.PIPE) as process:
+        while len(list(torn.glob("*/manifest.json"))) < 2:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.002)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    kept = {each: each.stat().st_mtime_ns for each in torn.glob("*/*") if finished(each)}
+    assert 4 <= len(kept) < 36
+    done = subprocess.run([*command, torn], capture_output=True, text=True, check=True)
+    assert f"18 tasks: {len(kept) // 2} finished before" in done.stderr
+    assert {each: each.stat().st_mtime_ns for each in kept} == kept
+    assert not list(torn.glob("*/.*"))
+    play(path, whole)
+    assert len(regrets(whole)) == 18
+    assert_same(regrets(torn), regrets(whole))
+
+
+def finished(path):
+    try:
+        Results.load(path.parent)
+    except (ValueError, FileNotFoundError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("room", "trials"), [(9_000, 60), (4_000, 1)])
+def test_a_full_disk_costs_only_what_was_not_finished(tmp_path, room, trials):
+    """No file may grow beyond `room`: first a table is too large, then a manifest."""
+    plan = (
+        "environments: [{id: CMAB-Tabular-v0, preset: table1-a}, {id: CMAB-MovieLens-v0, "
+        f"task: movie}}]\nagents: [ucb, c-ts]\nrounds: 60\ntrials: {trials}\ncheckpoints: 20\n"
+    )
+    path = tmp_path / "sweep.yaml"
+    path.write_text(plan)
+    full, whole = tmp_path / "full", tmp_path / "whole"
+    command = [sys.executable, "-m", "cmab_gym", "sweep", path, "--out", full]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
+    )
+    assert done.returncode == 2, done.stderr
+    assert "could not be written" in done.stderr
+    assert "the tasks finished before it are kept" in done.stderr
+    kept = regrets(full)
+    assert len(kept) == 2
+    assert not list(full.glob("*/.*"))
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "4 tasks: 2 finished before, 2 to play" in again.stderr
+    play(path, whole)
+    assert_same(regrets(full), regrets(whole))
+    assert set(kept) < set(regrets(whole))
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "message"),
+    [
+        ("results.parquet", cut, "not the one that manifest.json describes"),
+        ("results.parquet", Path.unlink, "has no results.parquet"),
+        ("manifest.json", cut, "is no manifest of Results.save"),
+        ("manifest.json", lambda path: path.write_text("[1]"), "counts as not played"),
+        ("manifest.json", lambda path: path.write_text("null"), "counts as not played"),
+    ],
+)
+def test_what_is_damaged_is_played_again_and_said(tmp_path, name, damage, message):
+    play(Sweep(**SMALL), tmp_path)
+    before = regrets(tmp_path)
+    folder = next(tmp_path.glob("*ucb*"))
+    damage(folder / name)
+    said = []
+    sweep(Sweep(**SMALL), tmp_path, say=said.append)
+    assert f"task {folder.name} is not whole, and counts as not played" in said[0]
+    assert message in said[0]
+    assert said[1] == "2 tasks: 1 finished before, 1 to play"
+    assert_same(regrets(tmp_path), before)
+
+
+def test_an_agent_that_fails_ends_only_its_own_tasks(tmp_path, capsys):
+    path, agent = tmp_path / "sweep.yaml", tmp_path / "bad.py"
+    agent.write_text(MINE.replace("return 0", "return 99"))
+    path.write_text(f"{FILE}".replace("- ucb", f"- '{agent}:Mine'"))
+    run = ["sweep", str(path), "--out", str(tmp_path / "out")]
+    assert main(run) == 1
+    printed = capsys.readouterr()
+    assert "12 finished, 6 failed" in printed.out
+    assert printed.err.count("act() returned arm 99") == 6
+    table = pd.read_csv(tmp_path / "out" / "summary.csv")
+    failed = table[table["status"] == "failed"]
+    assert failed["failure"].str.contains("trial 0, round 1: act").all()
+    assert failed["regret"].isna().all()
+    assert main(run) == 1  # played again: the agent may have been mended elsewhere
+    assert "18 tasks: 12 finished before, 6 to play" in capsys.readouterr().err
+
+
+def test_an_agent_that_fails_in_one_batch_of_two_has_failed(tmp_path):
+    agent = tmp_path / "bad.py"
+    agent.write_text(
+        MINE.replace("rng): pass", "rng): self.n = rng.integers(50)").replace(
+            "return 0", "return 99 if self.n == 7 else 0"
+        )
+    )
+    plan = Sweep([TABULAR], [f"{agent}:Mine"], rounds=5, trials=260)  # batches of 256 and 4
+    for jobs in (1, 2):
+        table = play(plan, tmp_path / "out", n_jobs=jobs)
+        assert list(table["status"]) == ["failed"]
+        assert "returned arm 99" in table["failure"][0]
+        assert not folders(tmp_path / "out")
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path):
+    path = tmp_path / "sweep.yaml"
+    path.write_text(FILE.replace("rounds: 60", "rounds: 800"))
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "cmab_gym", "sweep", path, "--out", out]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while len(list(out.glob("*/manifest.json"))) < 2:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode == 130
+    assert err.endswith("cmab-gym: interrupted\n")
+    table = pd.read_csv(out / "summary.csv")
+    assert sorted(set(table["status"])) == ["finished", "missing"]
+    assert len(regrets(out)) == (table["status"] == "finished").sum() >= 2
+
+
+def test_the_summary_alone_plays_nothing(file, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["sweep", str(file), "--out", str(out), "--summary"]) == 0
+    assert "18 missing" in capsys.readouterr().out
+    assert not folders(out)
+    assert len(pd.read_csv(out / "summary.csv")) == 18
+
+
+def test_two_sweeps_do_not_write_to_one_folder(tmp_path):
+    with (
+        FileLock(tmp_path / ".lock"),
+        pytest.raises(ValueError, match="another sweep is writing to"),
+    ):
+        play(Sweep(**SMALL), tmp_path)
+
+
+def test_settings_are_in_the_manifest(tmp_path):
+    play(Sweep(**{**SMALL, "agents": ["ucb"]}), tmp_path)
+    manifest = json.loads(next(tmp_path.glob("*/manifest.json")).read_text())
+    assert manifest["task"]["env_kwargs"] == {"preset": "three-armed"}
+    assert (manifest["task"]["agent"], manifest["task"]["rounds"]) == ("ucb", 60)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rounds: 60", "rounds: many", r"sweep.yaml: rounds='many': expected an integer"),
+        ("trials: 3", "trials: 0", r"sweep.yaml: trials=0: expected an integer of at least 1"),
+        ("[0, 7]", "7", r"sweep.yaml: seeds=7: expected a list of at least one, such as \[7\]"),
+        ("[0, 7]", "[0, -7]", r"seeds\[1\]=-7: expected an integer of at least 0"),
+        ("[1, 2]", "[]", r"agents\[1\].beta=\[\]: expected a list of at least one"),
+        ("rounds: 60", "runds: 60", r"unknown key 'runds': did you mean 'rounds'"),
+        ("trials: 3", "checkpoints: lin", r"sweep.yaml: unknown checkpoints 'lin'"),
+        ("- ucb", "- ubc", r"sweep.yaml: agents\[0\]: unknown agent 'ubc': did you mean 'ucb'"),
+        ("- ucb", "- ts: 3", r"agents\[0\]={'ts': 3}: expected a name, or keywords with name:"),
+        ("- ucb", "- mine.py:Mine", r"agents\[0\]: .*mine.py is not a file"),
+        ("beta: [1", "gamma: [1", r"agents\[1\]: TS: got an unexpected keyword argument 'gamma'"),
+        ("beta: [1", "beta: [x", r"agents\[1\]: beta='x': expected a number above 0"),
+        ("name: c-ts", "name: c-ts(B=1)", r"agents\[1\]: .*expected parameters in one place"),
+        ("- ucb", "- c-ts(beta=1)", r"is there twice .*agents\[0\].*agents\[1\].*each once"),
+        ("CMAB-M", "CMAB-m", r"environments\[1\]: unknown environment .*did you mean 'CMAB-Mov"),
+        ("three-armed", "four", r"environments\[0\]: unknown preset 'four'"),
+        ("preset", "prest", r"environments\[0\]: unknown keyword of Tabular 'prest'"),
+        ("preset: [table1-a", "horizon: [3", r"environments\[0\]: horizon=3 among"),
+        (FILE, "environments: [1", r"sweep.yaml is no YAML \(while parsing"),
+        (FILE, "- ucb", r"sweep.yaml holds no keys: expected environments, agents, rounds"),
+        (FILE, "agents: [ucb]", r"sweep.yaml: no environments given: expected a list"),
+        (FILE, "environments: [a]\nagents: ucb", r"agents='ucb': expected a list .*\['ucb'\]"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_played(file, tmp_path, old, new, message):
+    assert old in FILE
+    file.write_text(FILE.replace(old, new))
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        play(file, tmp_path / "out")
+    assert not folders(tmp_path / "out")
+    assert main(["sweep", str(file), "--out", str(tmp_path / "out")]) == 2
+
+
+def test_other_mistakes(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none.yaml is not a file: expected a sweep"):
+        play(tmp_path / "none.yaml", tmp_path)
+    cannot_be_told_apart = Sweep([{"id": "CMAB-Latent-v0", "latent": os}], ["ucb"])
+    with pytest.raises(ValueError, match=r"environments\[0\]: .*cannot be told from others"):
+        play(cannot_be_told_apart, tmp_path)

@@ -1,0 +1,100 @@
+"""The benchmarks' own mathematics, and that the page shows what was measured."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    monkeypatch.syspath_prepend(REPOSITORY / "benchmarks")
+
+
+def test_the_page_shows_the_recorded_results(tmp_path):
+    import page
+
+    copy = tmp_path / "performance.md"
+    copy.write_text(page.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    results = json.loads((REPOSITORY / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    page.write(results, copy)
+    assert copy.read_text(encoding="utf-8") == page.PAGE.read_text(encoding="utf-8")
+    assert all(f"<!-- {name} -->\n\n| " in copy.read_text(encoding="utf-8") for name in page.TABLES)
+
+
+def test_the_shared_problem_has_exact_pseudo_rewards():
+    import problem
+
+    model = problem.bernoulli_model(7)
+    uniforms = (np.arange(80_000) + 0.5) / 80_000
+    rewards, index = model.pull(uniforms[:, None], np.arange(7)[None, :])
+    assert_allclose(model.means, rewards.mean(axis=0), atol=1e-4)
+    for given in range(7):
+        for reward in (0, 1):
+            seen = rewards[index[:, given] == reward].mean(axis=0)
+            assert_allclose(model.problem.pseudo_rewards[:, given, reward], seen, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("agent", "arms", "trials", "expected"),
+    [
+        ("ucb", 1000, 100, False),
+        ("ucb", 1000, 1000, True),
+        ("c-ucb", 200, 1000, False),
+        ("c-ucb", 1000, 1000, True),
+    ],
+)
+def test_what_is_too_large_to_be_measured_every_time(agent, arms, trials, expected):
+    from speed import left_out
+
+    assert left_out(agent, arms, trials) == expected
+
+
+def test_a_peer_that_cannot_run_is_left_out_and_says_so(tmp_path, capsys):
+    import peers
+
+    broken = peers.Peer("broken", "none.py")
+    assert "none.py" in peers.run(broken, tmp_path)["failed"]
+    assert "left out: broken" in capsys.readouterr().err
+    speeds = {"ucb, 100 trials": 3000, "ucb, 1 trial": 300}
+    found = {
+        "cmab-gym": {"rounds_per_second": speeds, "version": "1"},
+        "slow": {"rounds_per_second": {"ucb, 1 trial": 1500}, "version": "2"},
+        "broken": {"failed": "why"},
+    }
+    assert peers.table(found)[1:] == [
+        ("cmab-gym 1", "ucb, 100 trials", "3,000", "1.00", "0.10"),
+        ("cmab-gym 1", "ucb, 1 trial", "300", "10.00", "1.00"),
+        ("slow 2", "ucb, 1 trial", "1,500", "2.00", "0.20"),
+        ("broken", "left out: why", "", "", ""),
+    ]
+
+
+def test_the_peak_of_memory_is_that_of_the_process_alone():
+    import process
+
+    mine = np.ones(30_000_000)  # 0.24 GB here, not there
+    found = process.measured("import numpy; block = numpy.ones(20_000_000)")
+    assert 0.16 < found["peak_gigabytes"] < 0.24
+    assert mine.size > 0
+    assert process.measured("import time; time.sleep(9)", limit=0.1) == {
+        "failed": "given up after 0.1 s"
+    }
+
+
+def test_every_part_is_a_module_and_the_command_lists_it():
+    shown = subprocess.run(
+        [sys.executable, REPOSITORY / "benchmarks" / "run.py", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    for name in ("startup", "limits", "speed", "growth", "peers", "paper"):
+        assert name in shown
+        assert (REPOSITORY / "benchmarks" / f"{name}.py").is_file()
