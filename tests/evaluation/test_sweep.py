@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import resource
@@ -178,11 +179,15 @@ def test_kill_9_costs_only_what_was_not_finished(tmp_path, jobs):
     path.write_text(FILE.replace("rounds: 60", "rounds: 800"))
     whole, torn = tmp_path / "whole", tmp_path / "torn"
     command = [sys.executable, "-m", "cmab_gym", "sweep", path, "--jobs", jobs, "--out"]
-    with subprocess.Popen([*command, torn], stderr=subprocess.PIPE) as process:
+    apart = {"stderr": subprocess.PIPE, "start_new_session": True}
+    with subprocess.Popen([*command, torn], **apart) as process:
         while len(list(torn.glob("*/manifest.json"))) < 2:
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.002)
         process.kill()
+        process.wait()
+        with contextlib.suppress(ProcessLookupError):  # its workers, which would wait for it
+            os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     kept = {each: each.stat().st_mtime_ns for each in torn.glob("*/*") if finished(each)}
     assert 4 <= len(kept) < 36
