@@ -51,6 +51,9 @@ _SPECS: dict[str, AgentSpec] = {
         AgentSpec("ucb", "cmab_gym.agents.ucb:UCB"),
         AgentSpec("ts", "cmab_gym.agents.ts:TS"),
         AgentSpec("kl-ucb", "cmab_gym.agents.kl_ucb:KLUCB"),
+        AgentSpec("ppo", "cmab_gym.agents.rl.online:PPO"),
+        AgentSpec("a2c", "cmab_gym.agents.rl.online:A2C"),
+        AgentSpec("dqn", "cmab_gym.agents.rl.online:DQN"),
     )
 }
 
@@ -242,7 +245,10 @@ def _make_named(name: str, correlated: bool, parameters: dict[str, Any]) -> Agen
 
 def _named_factory(name: str, correlated: bool, parameters: dict[str, Any]) -> AgentFactory:
     if ":" not in name:
-        return _from_class(agent_class(CORRELATED * correlated + name), correlated, parameters)
+        cls = agent_class(CORRELATED * correlated + name)
+        factory = _from_class(cls, correlated, parameters)
+        factory()  # so that a wrong parameter, or a missing package, is told at once
+        return factory
     cls = _load_target(name)
     if correlated and not is_policy(cls):
         raise ValueError(f"{name!r}: 'c-' needs an index policy, a class with index(), not act()")

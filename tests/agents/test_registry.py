@@ -37,6 +37,8 @@ class Half:
     def act(self): ...
 """
 
+NAMES = ["random", "ucb", "c-ucb", "ts", "c-ts", "kl-ucb", "c-kl-ucb", "ppo", "a2c", "dqn"]
+
 
 @pytest.fixture
 def my_file(tmp_path):
@@ -51,7 +53,7 @@ def own_registry(monkeypatch):
 
 
 def test_names():
-    assert agent_names() == ["random", "ucb", "c-ucb", "ts", "c-ts", "kl-ucb", "c-kl-ucb"]
+    assert agent_names() == NAMES
     assert isinstance(make_agent("random"), RandomAgent)
     assert repr(make_agent("ucb")) == "IndexAgent(UCB(B=None))"
     assert repr(make_agent("c-ucb(B=5)")) == "CBandit(UCB(B=5))"
@@ -124,7 +126,7 @@ def test_a_plugin_that_cannot_be_used_is_told_and_left_out(name, value, monkeypa
     registry._plugins.cache_clear()
     with pytest.warns(UserWarning, match=f"agent '{name}' of an installed package .* is left out"):
         assert repr(make_agent("ucb")) == "IndexAgent(UCB(B=None))"
-    assert agent_names() == ["random", "ucb", "c-ucb", "ts", "c-ts", "kl-ucb", "c-kl-ucb"]
+    assert agent_names() == NAMES
     registry._plugins.cache_clear()
 
 
