@@ -24,9 +24,11 @@ from cmab_gym.agents.api import Agent
 from cmab_gym.agents.c_bandit import CBandit
 from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.one_trial import Copies
+from cmab_gym.agents.rl.frozen import Frozen
 
 ENTRY_POINTS = "cmab_gym.agents"
 CORRELATED = "c-"
+TRAINED = ".zip"  # ends the name of an agent that `cmab-gym train` wrote
 
 Class = TypeVar("Class", bound=type)
 AgentFactory = Callable[[], Agent]
@@ -112,7 +114,8 @@ def make_agent(name: str, **parameters: Any) -> Agent:
     Args:
         name: a registered name ("c-ucb"), one with parameters ("c-ucb(B=5)"), or where a class of
             your own is ("my_file.py:MyAgent", "package.module:MyPolicy"); "c-" in front of any
-            index policy gives its correlated version.
+            index policy gives its correlated version. Or the file that `cmab-gym train` wrote
+            ("model.zip").
         parameters: passed to the policy or agent; they win over those in the name.
 
     Raises:
@@ -211,8 +214,8 @@ def _entry_points() -> tuple[Any, ...]:
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(text, str):
         raise ValueError(f"agent {text!r}: expected a name, such as 'c-ucb'")
-    # A path may hold brackets too: the parameters come after the class.
-    bracket = text.find("(", text.rfind(".py:") + 1)
+    # A path may hold brackets too: the parameters come after the class, or the trained agent.
+    bracket = text.find("(", max(text.rfind(".py:"), text.rfind(TRAINED)) + 1)
     if bracket < 0:
         return text, {}
     name, rest = text[:bracket], text[bracket + 1 :]
@@ -230,6 +233,8 @@ def _split(name: str) -> tuple[str, bool]:
 
     A worker process may run in another folder.
     """
+    if name.endswith(TRAINED):
+        return str(Path(name).resolve()), False
     where, colon, attribute = name.rpartition(":")
     correlated = name.startswith(CORRELATED) and not Path(where or "-").is_file()
     if correlated:
@@ -244,15 +249,20 @@ def _make_named(name: str, correlated: bool, parameters: dict[str, Any]) -> Agen
 
 
 def _named_factory(name: str, correlated: bool, parameters: dict[str, Any]) -> AgentFactory:
-    if ":" not in name:
+    if ":" in name and not name.endswith(TRAINED):
+        cls = _load_target(name)
+        if correlated and not is_policy(cls):
+            raise ValueError(
+                f"{name!r}: 'c-' needs an index policy, a class with index(), not act()"
+            )
+        return _from_class(cls, correlated, parameters)
+    if name.endswith(TRAINED):
+        factory = _from_class(Frozen, False, {"path": name, **parameters})
+    else:
         cls = agent_class(CORRELATED * correlated + name)
         factory = _from_class(cls, correlated, parameters)
-        factory()  # so that a wrong parameter, or a missing package, is told at once
-        return factory
-    cls = _load_target(name)
-    if correlated and not is_policy(cls):
-        raise ValueError(f"{name!r}: 'c-' needs an index policy, a class with index(), not act()")
-    return _from_class(cls, correlated, parameters)
+    factory()  # so that a wrong parameter, or a package that is not installed, is told at once
+    return factory
 
 
 def _from_class(cls: Any, correlated: bool, parameters: dict[str, Any]) -> AgentFactory:

@@ -41,3 +41,26 @@ TUNED: dict[str, dict[str, Any]] = {
         "exploration_final_eps": 0.01,
     },
 }
+
+# Agents that are trained beforehand: many episodes at once, and networks of this width.
+N_ENVS = 64
+WIDTH = 16
+TRAINING: dict[str, dict[str, Any]] = {
+    "ppo": {
+        "n_steps": 128,
+        "batch_size": 2048,
+        "n_epochs": 3,
+        "learning_rate": 2e-3,
+        "gamma": 0.99,
+        "ent_coef": 1e-4,
+    },
+    "a2c": {
+        "n_steps": 32,
+        "learning_rate": 1e-3,
+        "gamma": 0.99,
+        "gae_lambda": 0.95,
+        "ent_coef": 1e-4,
+        "use_rms_prop": False,
+        "normalize_advantage": True,
+    },
+}
