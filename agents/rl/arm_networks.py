@@ -20,6 +20,9 @@ from cmab_gym.arrays import FloatArray
 
 FeatureArray: TypeAlias = NDArray[np.float32]
 _PER_ARM, _SHARED = 4, 2  # numbers of `history_features`: 4 K + 2
+_MEAN = 2  # of an arm's 4, which is its mean
+_INPUTS = _PER_ARM + _SHARED + 1
+_MAGNIFIED = 10
 
 
 class ArmScores(nn.Module):
@@ -33,12 +36,14 @@ class ArmScores(nn.Module):
         super().__init__()
         self.look = ArmSummary(width)
         self.score = nn.Sequential(nn.Linear(3 * width, width), nn.Tanh(), nn.Linear(width, 1))
+        # Past the hidden layers, whose bounded output is slow to learn to be greedy.
+        self.direct = nn.Linear(_INPUTS, 1, bias=False)
 
     def forward(self, features: Tensor) -> Tensor:
         """Map `history_features`, (B, 4 K + 2), to scores, (B, K)."""
         arms, summary = self.look(features)
         seen = torch.cat([arms, summary[:, None, :].expand(-1, arms.shape[1], -1)], dim=2)
-        scores: Tensor = self.score(seen)[:, :, 0]
+        scores: Tensor = (self.score(seen) + self.direct(arm_inputs(features)))[:, :, 0]
         return scores
 
 
@@ -51,15 +56,29 @@ class ArmSummary(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.arm = nn.Sequential(nn.Linear(_PER_ARM + _SHARED, width), nn.Tanh())
+        self.arm = nn.Sequential(nn.Linear(_INPUTS, width), nn.Tanh())
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Map `history_features` to what is seen in the arms, (B, K, W), and in all, (B, 2 W)."""
-        own, shared = features[:, :-_SHARED], features[:, -_SHARED:]
-        per_arm = own.reshape(len(own), _PER_ARM, -1).transpose(1, 2)
-        everywhere = shared[:, None, :].expand(-1, per_arm.shape[1], -1)
-        arms = self.arm(torch.cat([per_arm, everywhere], dim=2))
+        arms = self.arm(arm_inputs(features))
         return arms, torch.cat([arms.amax(dim=1), arms.mean(dim=1)], dim=1)
+
+
+def arm_inputs(features: Tensor) -> Tensor:
+    """Give each arm its own numbers of `history_features`, the shared ones, and its lag.
+
+    The lag is how much less its mean is than the largest mean of an arm, magnified: what
+    matters are differences that are small in the interval of rewards.
+
+    Returns:
+        (B, K, 7).
+    """
+    own, shared = features[:, :-_SHARED], features[:, -_SHARED:]
+    per_arm = own.reshape(len(own), _PER_ARM, -1).transpose(1, 2)
+    mean = per_arm[:, :, _MEAN : _MEAN + 1]
+    lag = _MAGNIFIED * (mean.amax(dim=1, keepdim=True) - mean)
+    everywhere = shared[:, None, :].expand(-1, per_arm.shape[1], -1)
+    return torch.cat([per_arm, everywhere, lag], dim=2)
 
 
 class _ActorAndCritic(nn.Module):
@@ -104,7 +123,8 @@ class ArmPolicy(ActorCriticPolicy):
         self.action_net = nn.Identity()  # the scores are the logits
         # Nearly equal scores to begin with, as stable-baselines3 does for its own networks.
         extractor: Any = self.mlp_extractor
-        nn.init.orthogonal_(extractor.actor.score[-1].weight, gain=0.01)
+        for layer in (extractor.actor.score[-1], extractor.actor.direct):
+            nn.init.orthogonal_(layer.weight, gain=0.01)
         make_optimizer: Any = self.optimizer_class
         self.optimizer = make_optimizer(
             self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs

@@ -18,11 +18,10 @@ TUNED: dict[str, dict[str, Any]] = {
     "PPO": {
         "policy_kwargs": LINEAR,
         "gamma": 0.0,
-        "gae_lambda": 0.0,
-        "n_steps": 16,
-        "batch_size": 16,
-        "n_epochs": 4,
-        "learning_rate": 0.02,
+        "n_steps": 32,
+        "batch_size": 32,
+        "n_epochs": 8,
+        "learning_rate": 0.03,
     },
     "A2C": {
         "policy_kwargs": LINEAR,
