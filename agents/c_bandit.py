@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
-from cmab_gym.problem import BanditProblem
+from cmab_gym.problem import BanditProblem, unknown_arms
 from cmab_gym.streams import TrialStreams
 
 
@@ -94,11 +94,3 @@ class CBandit(IndexAgent):
         phi = self._pseudo_sums[trial, arm] / pulls[:, None]
         bounds: FloatArray = np.minimum.reduceat(phi, starts, axis=0)
         return bounds
-
-
-def unknown_arms(problem: BanditProblem) -> BoolArray:
-    """Find the arms of which nothing is known: no pseudo-reward below the largest reward, (K,)."""
-    others = ~np.eye(problem.n_arms, dtype=np.bool_)
-    informative = problem.pseudo_rewards.min(axis=2) < problem.reward_bounds[1]
-    unknown: BoolArray = ~(informative & others).any(axis=1)
-    return unknown

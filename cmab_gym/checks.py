@@ -104,7 +104,9 @@ def arms_in_range(actions: Any, shape: tuple[int, ...], n_arms: int) -> IntArray
         raise ValueError(
             f"actions have shape {arms.shape} and dtype {arms.dtype}: expected {expected}"
         )
-    if arms.size and (arms.min() < 0 or arms.max() >= n_arms):
+    # As unsigned numbers negative ones are the largest: one pass finds both.
+    unsigned = arms.astype(np.int64, copy=False).view(np.uint64)
+    if unsigned.max(initial=0) >= n_arms:
         wrong = int(np.flatnonzero((arms < 0) | (arms >= n_arms))[0])
         raise ValueError(f"arm {arms.flat[wrong]} at position {wrong}: expected {expected}")
     return arms.astype(np.int64, copy=False)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.problem import BanditProblem, pseudo_reward_rows, unknown_arms
 
 UNPULLED_MEAN = 0.5  # the scaled mean of an arm without a pull: the middle of the rewards' interval
 
@@ -57,19 +60,32 @@ def history_features(
     )
     np.divide(count, horizon, out=share)
     np.divide(np.log1p(count), np.log1p(horizon), out=log_share)
-    mean[...] = np.where(count > 0, _scaled(means, reward_bounds), UNPULLED_MEAN)
+    mean[...] = np.where(count > 0, scaled_rewards(np.asarray(means), reward_bounds), UNPULLED_MEAN)
     begun = np.flatnonzero(arm >= 0)
     last[begun, arm[begun]] = 1
-    features[:, -2] = np.where(arm >= 0, _scaled(last_reward, reward_bounds), 0)
+    features[:, -2] = np.where(arm >= 0, scaled_rewards(np.asarray(last_reward), reward_bounds), 0)
     features[:, -1] = 1 - np.asarray(t) / horizon
     return np.clip(features, 0, 1).astype(np.float32)
 
 
-def _scaled(rewards: ArrayLike, reward_bounds: tuple[float, float]) -> FloatArray:
-    """Map rewards in [low, high] to [0, 1]; to 0 if there is one reward only."""
+def reward_features(values: ArrayLike, reward_bounds: tuple[float, float]) -> NDArray[np.float32]:
+    """Scale rewards or pseudo-rewards to [0, 1], like the means of `history_features`.
+
+    Args:
+        values: (B, ...); infinity where nothing is known.
+        reward_bounds: (low, high), the interval that holds every reward.
+
+    Returns:
+        float32 (B, size of a row), flat rows; 1 where nothing is known.
+    """
+    rows: FloatArray = np.clip(scaled_rewards(np.asarray(values), reward_bounds), 0, 1)
+    return rows.reshape(len(rows), -1).astype(np.float32)
+
+
+def scaled_rewards(rewards: Any, reward_bounds: tuple[float, float]) -> Any:
+    """Map rewards in [low, high] to [0, 1], a float or an array; to 0 if only one is possible."""
     low, high = reward_bounds
-    scaled: FloatArray = (np.asarray(rewards, dtype=np.float64) - low) / ((high - low) or 1)
-    return scaled
+    return (rewards - low) / ((high - low) or 1)
 
 
 class History:
@@ -121,3 +137,67 @@ class History:
             horizon,
             reward_bounds,
         )
+
+
+class CorrelatedHistory(History):
+    """A history that also adds up the pseudo-rewards of what was seen.
+
+    Args:
+        problem: what the player knows of the K arms.
+        trials: B.
+    """
+
+    def __init__(self, problem: BanditProblem, trials: int) -> None:
+        super().__init__(trials, problem.n_arms)
+        self._problem = problem
+        self._rows = pseudo_reward_rows(problem)
+        self._unknown = unknown_arms(problem)
+        # [b, k, l]: the pseudo-rewards of arm l summed over the pulls of arm k in trial b.
+        self._pseudo_sums = np.zeros((trials, problem.n_arms, problem.n_arms))
+
+    def update(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Count a round: see `History.update`."""
+        super().update(arms, rewards)
+        row = self._rows[arms, self._problem.reward_index(rewards)]
+        row[self._trial, arms] = rewards
+        self._pseudo_sums[self._trial, arms] += row
+
+    @property
+    def phi(self) -> FloatArray:
+        """The empirical pseudo-rewards, float64 (B, K, K): [b, l, k] of arm l given arm k.
+
+        [b, k, k] is the mean of arm k; where arm k has no pull, nothing is known: infinity.
+        """
+        phi = np.full(self._pseudo_sums.shape, np.inf)
+        pulls = self.pulls[:, :, None]
+        np.divide(self._pseudo_sums, pulls, out=phi, where=pulls > 0)
+        return phi.transpose(0, 2, 1)
+
+    @property
+    def bounds(self) -> FloatArray:
+        """The least phi of each arm over the significant arms, float64 (B, K): on its mean.
+
+        Significant are the arms with at least t/K pulls. Infinity before the first pull.
+        """
+        phi = np.where(self._significant[:, None, :], self.phi, np.inf)
+        bounds: FloatArray = phi.min(axis=2)
+        return bounds
+
+    @property
+    def competitive(self) -> BoolArray:
+        """The arms that the C-Bandit algorithms allow now, bool (B, K).
+
+        They are the empirically competitive ones, the best significant one, and those of which
+        nothing is known.
+
+        Source: Section 3 of the paper; `cmab_gym.agents.CBandit` says what was settled.
+        """
+        means = np.where(self._significant, self.means, -np.inf)
+        best = means.max(axis=1, keepdims=True)
+        competitive: BoolArray = (self.bounds >= best) | (means == best) | self._unknown
+        return competitive
+
+    @property
+    def _significant(self) -> BoolArray:
+        significant: BoolArray = self.pulls * self._problem.n_arms >= self.t
+        return significant

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.arrays import FloatArray, IntArray, read_only
+from cmab_gym.arrays import BoolArray, FloatArray, IntArray, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,3 +163,16 @@ def tolerance_of(reward_bounds: tuple[float, float]) -> float:
     """Return up to which size differences of rewards in an interval are rounding errors."""
     low, high = reward_bounds
     return 1e-9 * (high - low) + 1e-14 * max(abs(low), abs(high))
+
+
+def unknown_arms(problem: BanditProblem) -> BoolArray:
+    """Find the arms of which nothing is known: no pseudo-reward below the largest reward, (K,)."""
+    others = ~np.eye(problem.n_arms, dtype=np.bool_)
+    informative = problem.pseudo_rewards.min(axis=2) < problem.reward_bounds[1]
+    unknown: BoolArray = ~(informative & others).any(axis=1)
+    return unknown
+
+
+def pseudo_reward_rows(problem: BanditProblem) -> FloatArray:
+    """Return the table as (K, R, K): [k, j] is what the reward r_j of arm k says of all arms."""
+    return np.ascontiguousarray(problem.pseudo_rewards.transpose(1, 2, 0))

@@ -40,14 +40,14 @@ class RoundStream:
 
     Args:
         generators: B generators, one per trial.
-        draw: function of (generator, rounds) that returns an array (rounds, ...).
+        draw: function of (generators, rounds) that returns an array (rounds, B, ...).
         block: how many rounds are drawn at a time.
     """
 
     def __init__(
         self,
         generators: Sequence[Generator],
-        draw: Callable[[Generator, int], AnyArray],
+        draw: Callable[[Sequence[Generator], int], AnyArray],
         block: int,
     ) -> None:
         self._generators = generators
@@ -59,8 +59,7 @@ class RoundStream:
     def next(self) -> AnyArray:
         """Return the next round's row, (B, ...); it is a view, to be read only."""
         if self._next == self._block:
-            columns = [self._draw(generator, self._block) for generator in self._generators]
-            self._rows = np.stack(columns, axis=1)
+            self._rows = self._draw(self._generators, self._block)
             self._next = 0
         row: AnyArray = self._rows[self._next]
         self._next += 1
@@ -118,12 +117,12 @@ class TrialStreams:
         return max(1, _BLOCK_NUMBERS // max(1, size * len(self._seeds)))
 
 
-def _uniform(rng: Generator, rounds: int) -> FloatArray:
-    return rng.random(rounds)
+def _uniform(rngs: Sequence[Generator], rounds: int) -> FloatArray:
+    return np.stack([rng.random(rounds) for rng in rngs], axis=1)
 
 
-def _standard_normal(rng: Generator, rounds: int, size: int) -> FloatArray:
-    return rng.standard_normal((rounds, size))
+def _standard_normal(rngs: Sequence[Generator], rounds: int, size: int) -> FloatArray:
+    return np.stack([rng.standard_normal((rounds, size)) for rng in rngs], axis=1)
 
 
 def as_streams(rng: TrialStreams | Generator | int, trials: int) -> TrialStreams:

@@ -15,7 +15,11 @@ def test_a_trial_draws_the_same_alone_and_among_others():
 def test_the_length_of_a_block_changes_nothing():
     def rows(block):
         generators = [np.random.default_rng(seed) for seed in (1, 2)]
-        stream = RoundStream(generators, lambda rng, n: rng.standard_normal((n, 3)), block)
+
+        def draw(rngs, rounds):
+            return np.stack([rng.standard_normal((rounds, 3)) for rng in rngs], axis=1)
+
+        stream = RoundStream(generators, draw, block)
         return np.array([stream.next().copy() for _ in range(50)])
 
     np.testing.assert_array_equal(rows(1), rows(7))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from operator import index as as_index
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import gymnasium as gym
@@ -15,16 +16,20 @@ from gymnasium.vector.utils import batch_space
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab_gym.envs.rendering import Screen
 from cmab_gym.models.base import ROUNDS_PER_DRAW, BanditModel
-from cmab_gym.problem import BanditProblem
+from cmab_gym.problem import BanditProblem, pseudo_reward_rows
 from cmab_gym.streams import RoundStream
 
 Info: TypeAlias = dict[str, Any]
 StepInfo: TypeAlias = Literal["row", "table", "none"]
 STEP_INFO = ("row", "table", "none")
+AUTORESET = ("NextStep", "SameStep")
 HORIZON = 5000
+FRAMES_PER_SECOND = 30
 # Gymnasium 1.0 has no names for the autoreset modes; NEXT_STEP is the only one there.
 _AUTORESET = getattr(gym.vector, "AutoresetMode", None)
+_STATE = np.int64(0)  # the only state of a bandit
 
 
 class BanditEnv(gym.Env[np.int64, np.int64]):
@@ -37,7 +42,8 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         horizon: rounds of an episode, 1 or more.
         step_info: what `step` puts into the info: "row", the pseudo-rewards of the pull; "table",
             the whole table too; "none", only index and regret.
-        render_mode: None; there is nothing to render yet.
+        render_mode: None; "ansi", a table of the arms; "rgb_array", a picture of them; "human", the
+            picture in a window (needs pygame), or the table in the terminal if there is no display.
         settings: the family's keywords.
 
     Attributes:
@@ -45,8 +51,13 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         problem: what a player may know.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": ["human", "ansi", "rgb_array"],
+        "render_fps": FRAMES_PER_SECOND,
+    }
     build_model: ClassVar[Callable[..., BanditModel]]
+    _next: int  # row of the block of rewards that the next round takes
+    _rewards: Any  # the block, float64 (ROUNDS_PER_DRAW, K)
 
     def __init__(
         self,
@@ -57,20 +68,36 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
     ) -> None:
         self.horizon = checks.whole_number("horizon", horizon, 1)
         self.step_info = checks.choice("step_info", step_info, STEP_INFO)
-        self.render_mode = render_mode
         self.model = _build(type(self), settings)
         self.action_space = spaces.Discrete(self.model.n_arms)
         self.observation_space = spaces.Discrete(1)
+        self._n_arms = self.model.n_arms
         self._gaps = self.model.gaps.tolist()
-        self._every_arm = np.arange(self.model.n_arms)[None, :]
+        self._every_arm = np.arange(self._n_arms)[None, :]
+        # One array for each (arm k, reward j): what `step` reports of a pull.
+        self._rows = [list(rows) for rows in pseudo_reward_rows(self.problem)]
         self._round = self.horizon
         self._regret = 0.0
         self._start_stream()
+        self.render_mode = _checked_render_mode(self, render_mode)
+        self._screen = Screen(self.model, self.horizon) if self.render_mode else None
 
     @property
     def problem(self) -> BanditProblem:
         """What a player may know, as `BanditProblem.from_info` reads it, without a copy."""
         return self.model.problem
+
+    @property
+    def round_rewards(self) -> FloatArray:
+        """What every arm gave in the round played last, float64 (K,). Not for bandit players.
+
+        Raises:
+            gymnasium.error.ResetNeeded: no round was played yet.
+        """
+        if self._rewards is None:
+            raise gym.error.ResetNeeded("no round was played yet: call reset() and step() before")
+        rewards: FloatArray = self._rewards[self._next - 1].copy()
+        return rewards
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -81,7 +108,10 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
             self._start_stream()
         self._round = 0
         self._regret = 0.0
-        return np.int64(0), reset_info(self.problem)
+        if self._screen is not None:
+            self._screen.begin()
+            self._show()
+        return _STATE, reset_info(self.problem)
 
     def step(self, action: Any) -> tuple[np.int64, float, bool, bool, Info]:
         """Pull an arm.
@@ -90,55 +120,98 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
             ValueError: the action is not an arm.
             gymnasium.error.ResetNeeded: the episode is over, or has not begun.
         """
-        if not self.action_space.contains(action):
-            raise ValueError(
-                f"arm {action!r}: expected an integer from 0 to {self.model.n_arms - 1}"
-            )
+        # A quick check: `action_space.contains` would take half of the time of a step.
+        try:
+            arm = as_index(action)
+        except TypeError:
+            arm = -1
+        if not 0 <= arm < self._n_arms:
+            raise ValueError(f"arm {action!r}: expected an integer from 0 to {self._n_arms - 1}")
         if self._round >= self.horizon:
             raise gym.error.ResetNeeded(
                 f"no episode is running (horizon={self.horizon}): call reset() before step()"
             )
-        if self._next == ROUNDS_PER_DRAW:
+        place = self._next
+        if place == ROUNDS_PER_DRAW:
             self._draw()
-        arm = int(action)
-        reward = float(self._rewards[self._next, arm])
-        index = self._index[self._next, arm]
-        self._next += 1
+            place = 0
+        self._next = place + 1
         self._round += 1
         self._regret += self._gaps[arm]
-        info: Info = {"reward_index": index, "regret": self._regret}
+        reward: float = self._rewards.item(place, arm)
+        reward_index = self._index[place, arm]
+        info: Info = {"reward_index": reward_index, "regret": self._regret}
         if self.step_info != "none":
-            info["pseudo_reward"] = self.problem.pseudo_rewards[:, arm, index].copy()
-        if self.step_info == "table":
-            info["pseudo_rewards"] = self.problem.pseudo_rewards.copy()
-        return np.int64(0), reward, self._round == self.horizon, False, info
+            info["pseudo_reward"] = self._rows[arm][reward_index].copy()
+            if self.step_info == "table":
+                info["pseudo_rewards"] = self.problem.pseudo_rewards.copy()
+        if self._screen is not None:
+            self._screen.update(np.array([arm]), np.array([reward]), np.array([self._regret]))
+            self._show()
+        return _STATE, reward, self._round == self.horizon, False, info
+
+    def render(self) -> Any:
+        """Show the history of the episode so far.
+
+        Returns:
+            In render mode "ansi" text, in "rgb_array" a picture, uint8 (height, width, 3); in
+            "human" None, for `reset` and `step` show what is new, up to 30 times a second.
+        """
+        if self._screen is None:
+            return _render_without_a_mode(self)
+        if self.render_mode == "human":
+            return self._screen.show(0, self.metadata["render_fps"])
+        return self._screen.frame(0, self.render_mode)
+
+    def close(self) -> None:
+        """Close the window of render mode "human"; the environment may still be used."""
+        if self._screen is not None:
+            self._screen.close()
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
 
     def _start_stream(self) -> None:
         self._next = ROUNDS_PER_DRAW
+        self._rewards = None
 
     def _draw(self) -> None:
         """Draw a block of rounds, and look up every arm's reward in it at once."""
         outcomes = self.model.draw(self.np_random, ROUNDS_PER_DRAW)
         self._rewards, self._index = self.model.pull(outcomes, self._every_arm)
-        self._next = 0
 
 
 class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
     """Many independent trials of one correlated bandit in lockstep.
 
     Sub-environment i with seed s gives the same rewards as `BanditEnv` with seed s. All episodes
-    end together; the step after the end begins new ones (autoreset mode NEXT_STEP). That step
-    plays no round: its rewards are 0, and its info says so by reward_index -1, regret 0,
-    pseudo-rewards 0 and masks (`_regret` and so on) that are False.
+    end together, and new ones begin by themselves, as in Gymnasium's `SyncVectorEnv`:
+
+    - autoreset mode NEXT_STEP: the step after the end begins them. It plays no round: its rewards
+      are 0, and its info is that of `reset`;
+    - SAME_STEP: the last step begins them. Its info is that of `reset`, and the last observations
+      and info of the episodes that ended are in final_obs and final_info.
+
+    The keys of `step` are in every info, with the same dtype. Where an info says nothing of a round
+    the masks (`_regret` and so on) are False, reward_index is -1, and the others are 0.
 
     Args:
         num_envs: number of trials, 1 or more.
-        horizon, step_info, render_mode, settings: as in `BanditEnv`.
+        horizon, step_info, settings: as in `BanditEnv`.
+        render_mode: as in `BanditEnv`, but for "human"; Gymnasium's vector `HumanRendering` shows
+            the pictures of "rgb_array".
+        autoreset_mode: "NextStep" or "SameStep", or that member of `gymnasium.vector.AutoresetMode`
+            (which Gymnasium 1.0 does not have: its own wrappers expect NEXT_STEP).
+
+    Attributes:
+        model, problem: as in `BanditEnv`.
+        round_played: whether the last step played a round.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
-        "render_modes": [],
-        **({"autoreset_mode": _AUTORESET.NEXT_STEP} if _AUTORESET else {}),
+    metadata: dict[str, Any] = {  # noqa: RUF012 (each instance has its own)
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": FRAMES_PER_SECOND,
     }
     build_model: ClassVar[Callable[..., BanditModel]]
 
@@ -148,12 +221,17 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         horizon: int = HORIZON,
         step_info: StepInfo = "row",
         render_mode: str | None = None,
+        autoreset_mode: Any = "NextStep",
         **settings: Any,
     ) -> None:
         self.num_envs = checks.whole_number("num_envs", num_envs, 1)
         self.horizon = checks.whole_number("horizon", horizon, 1)
         self.step_info = checks.choice("step_info", step_info, STEP_INFO)
-        self.render_mode = render_mode
+        mode = getattr(autoreset_mode, "value", autoreset_mode)
+        self.autoreset_mode = checks.choice("autoreset_mode", mode, AUTORESET)
+        self.metadata = dict(self.metadata)
+        if _AUTORESET is not None:
+            self.metadata["autoreset_mode"] = _AUTORESET(self.autoreset_mode)
         self.model = _build(type(self), settings)
         self.settings = _resolved(type(self), settings)
         self.single_action_space = spaces.Discrete(self.model.n_arms)
@@ -161,15 +239,28 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._gaps = self.model.gaps
-        # One row for each (arm k, reward j), contiguous: what `step` reports of the pulls.
-        self._rows = np.ascontiguousarray(self.problem.pseudo_rewards.transpose(1, 2, 0))
+        self._rows = pseudo_reward_rows(self.problem)
         self._stream: RoundStream | None = None
         self._round = -1
+        self.round_played = False
+        self.render_mode = _checked_render_mode(self, render_mode)
+        self._screen = Screen(self.model, self.horizon, self.num_envs) if self.render_mode else None
 
     @property
     def problem(self) -> BanditProblem:
         """What a player may know."""
         return self.model.problem
+
+    @property
+    def round_rewards(self) -> FloatArray:
+        """What every arm gave in the round played last, float64 (num_envs, K).
+
+        Raises:
+            gymnasium.error.ResetNeeded: the last step played no round.
+        """
+        if not self.round_played:
+            raise gym.error.ResetNeeded("the last step played no round: call step() before")
+        return self.model.pull(self._outcomes, np.arange(self.model.n_arms)[None, :])[0]
 
     def reset(
         self,
@@ -182,15 +273,21 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         Args:
             seed: an integer s, for the seeds s, s + 1, ...; or one for each sub-environment; None
                 continues the reward streams.
-            options: ignored.
+            options: ignored, but for "reset_mask", which may not leave a sub-environment out.
 
         Raises:
-            ValueError: the number of seeds is not the number of sub-environments.
+            ValueError: the number of seeds is not the number of sub-environments, or a
+                sub-environment is left out.
         """
+        if options and not np.all(options.get("reset_mask", True)):
+            raise ValueError(
+                f"reset_mask={options['reset_mask']}: expected True for all, since the episodes "
+                "are played in lockstep; leave it out"
+            )
         self._seed(seed)
+        self.round_played = False
         self._begin_episode()
-        info = reset_info(self.problem, self.num_envs)
-        return self._observation(), {**info, **_masks(info, np.ones(self.num_envs, np.bool_))}
+        return self._observation(), self._reset_info()
 
     def step(self, actions: IntArray) -> tuple[IntArray, FloatArray, BoolArray, BoolArray, Info]:
         """Pull an arm in each sub-environment.
@@ -205,34 +302,60 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         arms = checks.arms_in_range(actions, (self.num_envs,), self.model.n_arms)
         if self._stream is None:
             raise gym.error.ResetNeeded("no episode is running: call reset() before step()")
-        if self._round == self.horizon:
+        self.round_played = self._round < self.horizon
+        over = np.zeros(self.num_envs, np.bool_)
+        if self.round_played:
+            rewards, info = self._play(self._stream, arms)
+        else:
             self._begin_episode()
-            return self._step_result(np.zeros(self.num_envs), None, arms)
-        outcomes = self._stream.next()
-        rewards, index = self.model.pull(outcomes, arms[:, None])
+            rewards, info = np.zeros(self.num_envs), self._between_episodes()
+        if self._round == self.horizon:
+            over[:] = True
+            if self.autoreset_mode == "SameStep":
+                self._begin_episode()
+                info = {**self._between_episodes(), **self._final(info)}
+        return self._observation(), rewards, over, np.zeros(self.num_envs, np.bool_), info
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Show the history of each sub-environment's episode so far, as `BanditEnv.render`."""
+        if self._screen is None:
+            _render_without_a_mode(self)
+            return None
+        return tuple(self._screen.frame(i, self.render_mode) for i in range(self.num_envs))
+
+    def _play(self, stream: RoundStream, arms: IntArray) -> tuple[FloatArray, Info]:
+        self._outcomes = stream.next()
+        all_rewards, all_index = self.model.pull(self._outcomes, arms[:, None])
+        rewards, reward_index = all_rewards[:, 0].copy(), all_index[:, 0].copy()
         self._round += 1
         self._regret += self._gaps[arms]
-        return self._step_result(rewards[:, 0].copy(), index[:, 0].copy(), arms)
-
-    def _step_result(
-        self, rewards: FloatArray, index: IntArray | None, arms: IntArray
-    ) -> tuple[IntArray, FloatArray, BoolArray, BoolArray, Info]:
-        played = index is not None
-        over = np.full(self.num_envs, played and self._round == self.horizon)
-        info: Info = {
-            "reward_index": np.full(self.num_envs, -1) if index is None else index,
-            "regret": self._regret.copy(),
-        }
+        info: Info = {"reward_index": reward_index, "regret": self._regret.copy()}
         if self.step_info != "none":
-            info["pseudo_reward"] = (
-                np.zeros((self.num_envs, self.model.n_arms))
-                if index is None
-                else self._rows[arms, index]
-            )
+            info["pseudo_reward"] = self._rows[arms, reward_index]
         if self.step_info == "table":
             info["pseudo_rewards"] = _repeated(self.problem.pseudo_rewards, self.num_envs)
-        info.update(_masks(info, np.full(self.num_envs, played)))
-        return self._observation(), rewards, over, np.zeros(self.num_envs, np.bool_), info
+        if self._screen is not None:
+            self._screen.update(arms, rewards, self._regret)
+        return rewards, with_masks(info, True)
+
+    def _between_episodes(self) -> Info:
+        """Return the info of a reset, with the keys of a step that say nothing."""
+        nothing: Info = {
+            "reward_index": np.full(self.num_envs, -1),
+            "regret": np.zeros(self.num_envs),
+        }
+        if self.step_info != "none":
+            nothing["pseudo_reward"] = np.zeros((self.num_envs, self.model.n_arms))
+        return {**with_masks(nothing, False), **self._reset_info()}
+
+    def _final(self, info: Info) -> Info:
+        """Return what SAME_STEP adds at the end, as `SyncVectorEnv` lays it out."""
+        final_obs = np.empty(self.num_envs, dtype=object)
+        final_obs[:] = list(self._observation())
+        return with_masks({"final_obs": final_obs, "final_info": info}, True)
+
+    def _reset_info(self) -> Info:
+        return with_masks(reset_info(self.problem, self.num_envs), True)
 
     def _seed(self, seed: int | Sequence[int] | None) -> None:
         if seed is None and self._stream is not None:
@@ -249,11 +372,13 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
                     "sub-environments, or a single one, or None"
                 )
             generators = [seeding.np_random(int(each))[0] for each in seed]
-        self._stream = RoundStream(generators, self.model.draw, ROUNDS_PER_DRAW)
+        self._stream = RoundStream(generators, self.model.draw_trials, ROUNDS_PER_DRAW)
 
     def _begin_episode(self) -> None:
         self._round = 0
         self._regret = np.zeros(self.num_envs)
+        if self._screen is not None:
+            self._screen.begin()
 
     def _observation(self) -> IntArray:
         return np.zeros(self.num_envs, dtype=np.int64)
@@ -282,8 +407,24 @@ def _repeated(array: FloatArray, times: int) -> FloatArray:
     return copies
 
 
-def _masks(info: Info, mask: BoolArray) -> Info:
-    return {f"_{key}": mask.copy() for key in info}
+def with_masks(info: Info, present: bool) -> Info:
+    """Add Gymnasium's masks, which say of which sub-environments the info is."""
+    num_envs = len(next(iter(info.values())))
+    mask = np.full(num_envs, present)
+    return {**info, **{f"_{key}": mask.copy() for key in info}}
+
+
+def _checked_render_mode(env: Any, render_mode: str | None) -> str | None:
+    if render_mode is None:
+        return None
+    return checks.choice("render_mode", render_mode, env.metadata["render_modes"])
+
+
+def _render_without_a_mode(env: Any) -> None:
+    gym.logger.warn(
+        f"render() of {env} without a render mode: expected one of "
+        f"{env.metadata['render_modes']}; pass it to gym.make, as render_mode='rgb_array'"
+    )
 
 
 def _resolved(cls: Any, settings: dict[str, Any]) -> dict[str, Any]:

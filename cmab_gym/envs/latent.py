@@ -7,7 +7,7 @@ from typing import Any
 
 from cmab_gym import checks
 from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
-from cmab_gym.models.latent import Bound, LatentModel
+from cmab_gym.models.latent import Bound, LatentModel, ScaledBeta
 from cmab_gym.presets import LATENT
 
 
@@ -31,9 +31,7 @@ def latent_model(
         lower = upper if lower is None else lower
         return LatentModel(latent, lower, upper, latent_range, reward_bounds, bins, delta)
     chosen = LATENT[checks.choice("preset", preset or "two-arm-a", LATENT)]
-    from scipy.stats import beta  # takes half a second: only where a distribution is made
-
-    source = beta(*chosen.beta, scale=chosen.scale)
+    source = ScaledBeta(*chosen.beta, chosen.scale)
     bounds = chosen.reward_bounds if reward_bounds is None else reward_bounds
     return LatentModel(source, chosen.lower, chosen.upper, latent_range, bounds, bins, delta)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -45,6 +46,14 @@ class BanditModel(ABC):
         Returns:
             An array (rounds, W), for `pull`.
         """
+
+    def draw_trials(self, rngs: Sequence[Generator], rounds: int) -> AnyArray:
+        """Draw some rounds of several trials, each with its own generator.
+
+        Returns:
+            An array (rounds, B, W), whose [:, b] is what `draw` gives with the generator b.
+        """
+        return np.stack([self.draw(rng, rounds) for rng in rngs], axis=1)
 
     @abstractmethod
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:

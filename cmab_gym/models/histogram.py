@@ -74,5 +74,7 @@ class HistogramModel(BanditModel):
 
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
         """Look up rewards: see `BanditModel.pull`."""
-        index = (outcomes >= self._thresholds[:, arms]).sum(axis=0)
-        return self.problem.reward_support[index], index
+        # Transposed, so that NumPy's innermost loops run over the many outcomes.
+        passed = self._thresholds.take(arms.T, axis=1) <= outcomes.T
+        index = passed.sum(axis=0).T
+        return self.problem.reward_support.take(index), index

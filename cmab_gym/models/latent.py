@@ -24,6 +24,32 @@ _X_QUANTILES, _REWARD_QUANTILES = 20_000, 16  # midpoints for expectations over 
 _SAMPLES, _GRID_SAMPLES = 1_000_000, 20_000  # draws instead, for a sampler, which has no quantiles
 
 
+@dataclass(frozen=True)
+class ScaledBeta:
+    """X = scale * Beta(a, b): `scipy.stats.beta(a, b, scale=scale)`, number for number.
+
+    It draws without SciPy's checks of every call, which take longer than the numbers.
+    """
+
+    a: float
+    b: float
+    scale: float = 1.0
+
+    def rvs(self, size: int, random_state: Generator) -> FloatArray:
+        """Draw X, float64 (size,)."""
+        return random_state.beta(self.a, self.b, size) * self.scale
+
+    def ppf(self, q: FloatArray) -> FloatArray:
+        """Return the quantiles of X."""
+        from scipy.stats import beta  # takes half a second: only where it is needed
+
+        return np.asarray(beta.ppf(q, self.a, self.b, scale=self.scale))
+
+    def support(self) -> tuple[float, float]:
+        """Return the range of X."""
+        return 0.0, self.scale
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LatentModel(BanditModel):
     """Each round draws X; arm k's reward is uniform between lower_k(X) and upper_k(X).
@@ -62,6 +88,7 @@ class LatentModel(BanditModel):
     means: FloatArray = field(init=False)
     reward_pmf: FloatArray = field(init=False)
     _cells: _Cells = field(init=False)
+    _cuts: FloatArray = field(init=False)  # between the bins
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
@@ -86,6 +113,7 @@ class LatentModel(BanditModel):
         table[arms, arms] = edges[1:]
         store = object.__setattr__
         store(self, "_cells", cells)
+        store(self, "_cuts", edges[1:-1])
         store(self, "problem", BanditProblem(table, (edges[:-1] + edges[1:]) / 2, bounds, edges))
         store(self, "arm_names", tuple(self.arm_names) or numbered("arm", len(self.lower)))
         store(self, "means", read_only(self._mean_rewards()))
@@ -93,21 +121,35 @@ class LatentModel(BanditModel):
 
     def draw(self, rng: Generator, rounds: int) -> AnyArray:
         """Draw X and then each arm's reward given X, float64 (rounds, K)."""
-        x = self._draw_latent(rng, rounds)
-        lower, upper = self._at(x)
-        if self.delta > 0:
-            apart = rng.random(lower.shape) < self.delta
-            others = self._at(self._draw_latent(rng, rounds))
-            lower, upper = np.where(apart, others, (lower, upper))
-        rewards = lower + rng.random(lower.shape) * (upper - lower)
+        return self.draw_trials([rng], rounds)[:, 0]
+
+    def draw_trials(self, rngs: Sequence[Generator], rounds: int) -> AnyArray:
+        """Draw rounds of several trials: see `BanditModel.draw_trials`."""
+        # The bound functions are called once for all trials.
+        n_arms, soft = len(self.lower), self.delta > 0
+        x, others = np.empty((2, len(rngs), rounds))
+        apart, share = np.empty((2, n_arms, len(rngs), rounds))
+        for trial, rng in enumerate(rngs):
+            x[trial] = self._draw_latent(rng, rounds)
+            if soft:
+                apart[:, trial] = rng.random((n_arms, rounds))
+                others[trial] = self._draw_latent(rng, rounds)
+            share[:, trial] = rng.random((n_arms, rounds))
+        lower, upper = self._at(x.ravel())
+        if soft:
+            belongs_elsewhere = apart.reshape(n_arms, -1) < self.delta
+            bounds = np.where(belongs_elsewhere, self._at(others.ravel()), (lower, upper))
+            lower, upper = bounds
+        rewards = lower + share.reshape(n_arms, -1) * (upper - lower)
         # A peak between two of the grid's points may pass the bounds by about 1e-6 of their size.
-        drawn: AnyArray = np.clip(rewards, *self.problem.reward_bounds).T
-        return drawn
+        drawn = np.clip(rewards, *self.problem.reward_bounds).reshape(share.shape)
+        return np.ascontiguousarray(drawn.transpose(2, 1, 0))
 
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
         """Look up rewards: see `BanditModel.pull`."""
-        rewards = np.take_along_axis(outcomes, arms, axis=1)
-        return rewards, self.problem.reward_index(rewards)
+        rewards = outcomes[np.arange(len(outcomes))[:, None], arms]
+        # `draw` keeps rewards within the bounds, so that `problem.reward_index` need not look.
+        return rewards, self._cuts.searchsorted(rewards, side="right")
 
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K) of the exact pseudo-rewards s_{l,k}(r), not of the binned table.

@@ -109,7 +109,7 @@ class TabularModel(BanditModel):
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
         """Look up rewards: see `BanditModel.pull`."""
         index = self._index[outcomes, arms]
-        return self.problem.reward_support[index], index
+        return self.problem.reward_support.take(index), index
 
     def _table(
         self,

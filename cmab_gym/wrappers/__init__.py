@@ -1,6 +1,16 @@
 """Wrappers of the environments; those of the native vector environments are in `.vector`."""
 
-from cmab_gym.history import history_features, n_history_features
-from cmab_gym.wrappers.history import HistoryObservation
+from cmab_gym.history import history_features, n_history_features, reward_features
+from cmab_gym.wrappers.full_information import FullInformation
+from cmab_gym.wrappers.observations import HistoryObservation, PseudoRewardObservation
+from cmab_gym.wrappers.scale_reward import ScaleReward
 
-__all__ = ["HistoryObservation", "history_features", "n_history_features"]
+__all__ = [
+    "FullInformation",
+    "HistoryObservation",
+    "PseudoRewardObservation",
+    "ScaleReward",
+    "history_features",
+    "n_history_features",
+    "reward_features",
+]
