@@ -14,6 +14,7 @@ from cmab_gym.agents.one_trial import Copies
 from cmab_gym.agents.rl.extra import stable_baselines3
 from cmab_gym.agents.rl.learner import Learner, MakeModel
 from cmab_gym.agents.rl.settings import TUNED
+from cmab_gym.history import scaled_rewards
 from cmab_gym.problem import BanditProblem
 
 # Decided here: they say where the algorithm plays, and who sees what it does.
@@ -33,7 +34,7 @@ class OnlineTrial:
 
     def reset(self, problem: BanditProblem, rng: Generator) -> None:
         """Begin a trial with a new model."""
-        self._low, self._range = problem.reward_bounds[0], problem.reward_range or 1.0
+        self._bounds = problem.reward_bounds
         seed = int(rng.integers(2**32))
         self._learner = Learner(self._make, problem.n_arms, self._horizon, seed)
         self._arm, self._reward = -1, 0.0
@@ -51,7 +52,7 @@ class OnlineTrial:
         """
         if arm != self._arm:
             raise ValueError(f"update() of arm {arm}: expected {self._arm}, which act() chose")
-        self._reward = (reward - self._low) / self._range
+        self._reward = float(scaled_rewards(reward, self._bounds))
 
 
 class OnlineAgent(Copies):

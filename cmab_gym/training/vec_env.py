@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import gymnasium as gym
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.history import history_features
+from cmab_gym.history import history_features, n_history_features
 from cmab_gym.training.problems import ProblemDistribution
-from cmab_gym.wrappers.history import Features, history_space
+
+Features: TypeAlias = NDArray[np.float32]
 
 
 class ProblemVecEnv(VecEnv):
@@ -45,8 +47,11 @@ class ProblemVecEnv(VecEnv):
         self._end: IntArray = np.maximum(1, np.arange(1, n_envs + 1) * horizon // n_envs)
         self._each = np.arange(n_envs)
         self._arms: IntArray = np.zeros(n_envs, dtype=np.int64)
+        size = (n_history_features(problems.n_arms),)
         super().__init__(
-            n_envs, history_space(problems.n_arms), gym.spaces.Discrete(problems.n_arms)
+            n_envs,
+            gym.spaces.Box(0, 1, size, np.float32),
+            gym.spaces.Discrete(problems.n_arms),
         )
 
     def reset(self) -> Features:

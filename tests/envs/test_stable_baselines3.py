@@ -7,7 +7,12 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from cmab_gym.wrappers import HistoryObservation
+from cmab_gym.wrappers import (
+    FullInformation,
+    HistoryObservation,
+    PseudoRewardObservation,
+    ScaleReward,
+)
 
 pytestmark = pytest.mark.rl
 
@@ -19,10 +24,6 @@ IDS = {
 }
 
 
-def scaled(env):
-    return gym.wrappers.TransformReward(env, lambda reward: reward / 5)
-
-
 def monitored(env):
     from stable_baselines3.common.monitor import Monitor
 
@@ -32,7 +33,9 @@ def monitored(env):
 WRAPPERS = {
     "none": [],
     "history": [HistoryObservation],
-    "history, scaled rewards": [HistoryObservation, scaled],
+    "pseudo-rewards": [PseudoRewardObservation],
+    "all rewards": [FullInformation],
+    "history, scaled rewards": [HistoryObservation, ScaleReward],
     "time limit": [partial(gym.wrappers.TimeLimit, max_episode_steps=5)],
     "episode statistics": [gym.wrappers.RecordEpisodeStatistics],
     "monitor": [HistoryObservation, monitored],
