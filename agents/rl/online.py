@@ -81,13 +81,20 @@ class OnlineAgent(Copies):
         for name in changes:
             if name not in known:
                 raise ValueError(checks.unknown(f"setting of {self.algorithm}", name, known))
-        self.settings = {**(TUNED[self.algorithm] if settings == "tuned" else {}), **changes}
+        tuned = TUNED[self.algorithm] if settings == "tuned" else {}
+        if "batch_size" in known and "n_steps" in changes and "n_steps" in tuned:
+            tuned = {**tuned, "batch_size": changes["n_steps"]}  # PPO's batch is a whole rollout
+        self.settings = {**tuned, **changes}
         given = {"settings": settings, "horizon": horizon, **changes}
         self._described = ", ".join(f"{key}={value!r}" for key, value in given.items())
         super().__init__(partial(OnlineTrial, partial(_model, cls, self.settings), horizon))
 
     def __repr__(self) -> str:
         return f"{self.algorithm}({self._described})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the trials out: a copy begins its own."""
+        return {key: value for key, value in vars(self).items() if key != "_copies"}
 
 
 class PPO(OnlineAgent):

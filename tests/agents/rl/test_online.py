@@ -1,3 +1,4 @@
+import copy
 import os
 import random
 import signal
@@ -264,6 +265,13 @@ def test_an_update_of_another_arm_is_refused(problem):
         agent.update(1 - arm, np.zeros(1))
 
 
+def test_a_copy_of_an_agent_that_plays_begins_anew(problem, rewards):
+    agent = A2C(learning_rate=0.01)
+    expected = play(agent, problem, 40, rewards)
+    assert play(copy.deepcopy(agent), problem, 40, rewards) == expected
+    assert evaluate("CMAB-Tabular-v0", [agent], rounds=3, trials=2).finished
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -281,7 +289,10 @@ def test_wrong_settings_are_told_before_anything_is_played(name, message):
 
 def test_settings():
     assert make_agent("ppo").settings == TUNED["PPO"]
-    assert make_agent("ppo(n_steps=32)").settings == {**TUNED["PPO"], "n_steps": 32}
+    changed = {"n_steps": 16, "batch_size": 16}
+    assert make_agent("ppo(n_steps=16)").settings == {**TUNED["PPO"], **changed}
+    assert make_agent("ppo(n_steps=16, batch_size=8)").settings["batch_size"] == 8
+    assert make_agent("a2c(n_steps=4)").settings == {**TUNED["A2C"], "n_steps": 4}
     assert make_agent("dqn(settings='default', gamma=0.5)").settings == {"gamma": 0.5}
     assert repr(make_agent("a2c(horizon=9, gamma=0.5)")) == (
         "A2C(settings='tuned', horizon=9, gamma=0.5)"
