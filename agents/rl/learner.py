@@ -120,7 +120,10 @@ class _HandOver(gym.Env[np.int64, np.int64]):
         self.learners_turn.release()
         self.players_turn.acquire()
         if self.error is not None:
-            raise self.error
+            try:
+                raise self.error
+            finally:
+                self.error = None  # whose traceback holds this object: neither would be dropped
         return self._action
 
 

@@ -68,7 +68,7 @@ class ProblemVecEnv(VecEnv):
         """Pull them."""
         pulled = (self._each, self._arms)
         uniform = self._rng.random(self.num_envs)
-        index = (uniform[:, None] >= self._thresholds[pulled]).sum(axis=1)
+        index: IntArray = (uniform[:, None] >= self._thresholds[pulled]).sum(axis=1)
         reward = self._problems.rewards[index]
         self._pulls[pulled] += 1
         self._sums[pulled] += reward

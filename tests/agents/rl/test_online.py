@@ -207,6 +207,7 @@ def test_an_error_of_the_learner_is_the_agents(problem):
     )
     assert [run.label for run in results.finished] == ["ts"]
     assert "trial 0, round 1: AssertionError: `batch_size`" in next(iter(results.failures.values()))
+    assert learners() == []
 
 
 def test_ctrl_c_ends_the_learners_and_gives_the_random_state_back(problem):
