@@ -99,17 +99,23 @@ def arms_in_range(actions: Any, shape: tuple[int, ...], n_arms: int) -> IntArray
         ValueError: the shape or dtype is wrong, or an arm is out of range.
     """
     arms = np.asarray(actions)
-    expected = f"integer arms from 0 to {n_arms - 1} with shape {shape}"
     if arms.shape != shape or arms.dtype.kind not in "iu":
         raise ValueError(
-            f"actions have shape {arms.shape} and dtype {arms.dtype}: expected {expected}"
+            f"actions have shape {arms.shape} and dtype {arms.dtype}: expected "
+            f"{_expected_arms(shape, n_arms)}"
         )
+    arms = arms.astype(np.int64, copy=False)
     # As unsigned numbers negative ones are the largest: one pass finds both.
-    unsigned = arms.astype(np.int64, copy=False).view(np.uint64)
-    if unsigned.max(initial=0) >= n_arms:
+    if arms.size and np.maximum.reduce(arms.view(np.uint64), axis=None) >= n_arms:
         wrong = int(np.flatnonzero((arms < 0) | (arms >= n_arms))[0])
-        raise ValueError(f"arm {arms.flat[wrong]} at position {wrong}: expected {expected}")
-    return arms.astype(np.int64, copy=False)
+        raise ValueError(
+            f"arm {arms.flat[wrong]} at position {wrong}: expected {_expected_arms(shape, n_arms)}"
+        )
+    return arms
+
+
+def _expected_arms(shape: tuple[int, ...], n_arms: int) -> str:
+    return f"integer arms from 0 to {n_arms - 1} with shape {shape}"
 
 
 def _as_float(value: Any) -> float:

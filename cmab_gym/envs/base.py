@@ -56,8 +56,8 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         "render_fps": FRAMES_PER_SECOND,
     }
     build_model: ClassVar[Callable[..., BanditModel]]
-    _next: int  # row of the block of rewards that the next round takes
-    _rewards: Any  # the block, float64 (ROUNDS_PER_DRAW, K)
+    _next: int  # row of the block of outcomes that the next round takes
+    _outcomes: Any  # the block, (ROUNDS_PER_DRAW, W)
 
     def __init__(
         self,
@@ -73,9 +73,9 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         self.observation_space = spaces.Discrete(1)
         self._n_arms = self.model.n_arms
         self._gaps = self.model.gaps.tolist()
-        self._every_arm = np.arange(self._n_arms)[None, :]
         # One array for each (arm k, reward j): what `step` reports of a pull.
         self._rows = [list(rows) for rows in pseudo_reward_rows(self.problem)]
+        self._numbers = list(np.arange(self.problem.reward_support.size))  # int64, for the info
         self._round = self.horizon
         self._regret = 0.0
         self._start_stream()
@@ -94,9 +94,10 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         Raises:
             gymnasium.error.ResetNeeded: no round was played yet.
         """
-        if self._rewards is None:
+        if self._outcomes is None:
             raise gym.error.ResetNeeded("no round was played yet: call reset() and step() before")
-        rewards: FloatArray = self._rewards[self._next - 1].copy()
+        outcome = self._outcomes[self._next - 1 : self._next]
+        rewards: FloatArray = self.model.pull(outcome, np.arange(self._n_arms)[None, :])[0][0]
         return rewards
 
     def reset(
@@ -133,16 +134,15 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
             )
         place = self._next
         if place == ROUNDS_PER_DRAW:
-            self._draw()
+            self._outcomes = self.model.draw(self.np_random, ROUNDS_PER_DRAW)
             place = 0
         self._next = place + 1
         self._round += 1
         self._regret += self._gaps[arm]
-        reward: float = self._rewards.item(place, arm)
-        reward_index = self._index[place, arm]
-        info: Info = {"reward_index": reward_index, "regret": self._regret}
+        reward, number = self.model.pull_one(self._outcomes, place, arm)
+        info: Info = {"reward_index": self._numbers[number], "regret": self._regret}
         if self.step_info != "none":
-            info["pseudo_reward"] = self._rows[arm][reward_index].copy()
+            info["pseudo_reward"] = self._rows[arm][number].copy()
             if self.step_info == "table":
                 info["pseudo_rewards"] = self.problem.pseudo_rewards.copy()
         if self._screen is not None:
@@ -174,12 +174,7 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
 
     def _start_stream(self) -> None:
         self._next = ROUNDS_PER_DRAW
-        self._rewards = None
-
-    def _draw(self) -> None:
-        """Draw a block of rounds, and look up every arm's reward in it at once."""
-        outcomes = self.model.draw(self.np_random, ROUNDS_PER_DRAW)
-        self._rewards, self._index = self.model.pull(outcomes, self._every_arm)
+        self._outcomes = None
 
 
 class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
@@ -239,7 +234,9 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._gaps = self.model.gaps
-        self._rows = pseudo_reward_rows(self.problem)
+        self._all = np.ones(self.num_envs, np.bool_)
+        rows = pseudo_reward_rows(self.problem)
+        self._n_rewards, self._rows = rows.shape[1], rows.reshape(-1, self.model.n_arms)
         self._stream: RoundStream | None = None
         self._round = -1
         self.round_played = False
@@ -331,12 +328,12 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         self._regret += self._gaps[arms]
         info: Info = {"reward_index": reward_index, "regret": self._regret.copy()}
         if self.step_info != "none":
-            info["pseudo_reward"] = self._rows[arms, reward_index]
+            info["pseudo_reward"] = self._rows.take(arms * self._n_rewards + reward_index, axis=0)
         if self.step_info == "table":
             info["pseudo_rewards"] = _repeated(self.problem.pseudo_rewards, self.num_envs)
         if self._screen is not None:
             self._screen.update(arms, rewards, self._regret)
-        return rewards, with_masks(info, True)
+        return rewards, with_masks(info, self._all)
 
     def _between_episodes(self) -> Info:
         """Return the info of a reset, with the keys of a step that say nothing."""
@@ -346,16 +343,16 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         }
         if self.step_info != "none":
             nothing["pseudo_reward"] = np.zeros((self.num_envs, self.model.n_arms))
-        return {**with_masks(nothing, False), **self._reset_info()}
+        return {**with_masks(nothing, ~self._all), **self._reset_info()}
 
     def _final(self, info: Info) -> Info:
         """Return what SAME_STEP adds at the end, as `SyncVectorEnv` lays it out."""
         final_obs = np.empty(self.num_envs, dtype=object)
         final_obs[:] = list(self._observation())
-        return with_masks({"final_obs": final_obs, "final_info": info}, True)
+        return with_masks({"final_obs": final_obs, "final_info": info}, self._all)
 
     def _reset_info(self) -> Info:
-        return with_masks(reset_info(self.problem, self.num_envs), True)
+        return with_masks(reset_info(self.problem, self.num_envs), self._all)
 
     def _seed(self, seed: int | Sequence[int] | None) -> None:
         if seed is None and self._stream is not None:
@@ -407,11 +404,11 @@ def _repeated(array: FloatArray, times: int) -> FloatArray:
     return copies
 
 
-def with_masks(info: Info, present: bool) -> Info:
-    """Add Gymnasium's masks, which say of which sub-environments the info is."""
-    num_envs = len(next(iter(info.values())))
-    mask = np.full(num_envs, present)
-    return {**info, **{f"_{key}": mask.copy() for key in info}}
+def with_masks(info: Info, present: BoolArray) -> Info:
+    """Add Gymnasium's masks, which say of which sub-environments the info is, (num_envs,)."""
+    for key in tuple(info):
+        info["_" + key] = present.copy()
+    return info
 
 
 def _checked_render_mode(env: Any, render_mode: str | None) -> str | None:

@@ -67,6 +67,11 @@ class BanditModel(ABC):
             The rewards, float64 (n, m), and their positions in the support or the bins, int64.
         """
 
+    def pull_one(self, outcomes: AnyArray, row: int, arm: int) -> tuple[float, int]:
+        """Look up the reward of one arm under one of the outcomes, (n, W): as `pull`, but quick."""
+        rewards, index = self.pull(outcomes[row : row + 1], np.array([[arm]]))
+        return float(rewards[0, 0]), int(index[0, 0])
+
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K): phi[l, k] = E[s_{l,k}(R_k)], an upper bound on the mean of arm l."""
         phi: FloatArray = np.einsum("lkj,kj->lk", self.problem.pseudo_rewards, self.reward_pmf)

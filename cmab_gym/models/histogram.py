@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +44,8 @@ class HistogramModel(BanditModel):
     means: FloatArray = field(init=False)
     reward_pmf: FloatArray = field(init=False)
     _thresholds: FloatArray = field(init=False)
+    _arm_thresholds: list[list[float]] = field(init=False)
+    _support: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
         counts, problem = read_only(self.counts), self.problem
@@ -65,8 +68,11 @@ class HistogramModel(BanditModel):
         store(self, "arm_names", names)
         store(self, "means", read_only((counts @ problem.reward_support) / totals[:, 0]))
         store(self, "reward_pmf", read_only(counts / totals))
+        thresholds = (np.cumsum(counts, axis=1) / totals)[:, :-1]
         # Thresholds first, arms second: `pull` compares one uniform with each of R - 1 rows.
-        store(self, "_thresholds", (np.cumsum(counts, axis=1) / totals)[:, :-1].T.copy())
+        store(self, "_thresholds", thresholds.T.copy())
+        store(self, "_arm_thresholds", thresholds.tolist())
+        store(self, "_support", problem.reward_support.tolist())
 
     def draw(self, rng: Generator, rounds: int) -> AnyArray:
         """Draw the uniform number of each round, float64 (rounds, 1)."""
@@ -76,5 +82,10 @@ class HistogramModel(BanditModel):
         """Look up rewards: see `BanditModel.pull`."""
         # Transposed, so that NumPy's innermost loops run over the many outcomes.
         passed = self._thresholds.take(arms.T, axis=1) <= outcomes.T
-        index = passed.sum(axis=0).T
-        return self.problem.reward_support.take(index), index
+        index = passed.sum(axis=0)
+        return self.problem.reward_support.take(index).T, index.T
+
+    def pull_one(self, outcomes: AnyArray, row: int, arm: int) -> tuple[float, int]:
+        """Look up one reward: see `BanditModel.pull_one`."""
+        index = bisect_right(self._arm_thresholds[arm], outcomes.item(row, 0))
+        return self._support[index], index

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -89,6 +90,7 @@ class LatentModel(BanditModel):
     reward_pmf: FloatArray = field(init=False)
     _cells: _Cells = field(init=False)
     _cuts: FloatArray = field(init=False)  # between the bins
+    _cut_list: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
@@ -114,6 +116,7 @@ class LatentModel(BanditModel):
         store = object.__setattr__
         store(self, "_cells", cells)
         store(self, "_cuts", edges[1:-1])
+        store(self, "_cut_list", edges[1:-1].tolist())
         store(self, "problem", BanditProblem(table, (edges[:-1] + edges[1:]) / 2, bounds, edges))
         store(self, "arm_names", tuple(self.arm_names) or numbered("arm", len(self.lower)))
         store(self, "means", read_only(self._mean_rewards()))
@@ -128,28 +131,33 @@ class LatentModel(BanditModel):
         # The bound functions are called once for all trials.
         n_arms, soft = len(self.lower), self.delta > 0
         x, others = np.empty((2, len(rngs), rounds))
-        apart, share = np.empty((2, n_arms, len(rngs), rounds))
+        apart, share = np.empty((2, len(rngs), n_arms, rounds))
         for trial, rng in enumerate(rngs):
             x[trial] = self._draw_latent(rng, rounds)
             if soft:
-                apart[:, trial] = rng.random((n_arms, rounds))
+                rng.random(out=apart[trial])
                 others[trial] = self._draw_latent(rng, rounds)
-            share[:, trial] = rng.random((n_arms, rounds))
-        lower, upper = self._at(x.ravel())
+            rng.random(out=share[trial])
+        lower, upper = self._bounds_at(x)
         if soft:
-            belongs_elsewhere = apart.reshape(n_arms, -1) < self.delta
-            bounds = np.where(belongs_elsewhere, self._at(others.ravel()), (lower, upper))
+            bounds = np.where(apart < self.delta, self._bounds_at(others), (lower, upper))
             lower, upper = bounds
-        rewards = lower + share.reshape(n_arms, -1) * (upper - lower)
+        rewards = lower + share * (upper - lower)
         # A peak between two of the grid's points may pass the bounds by about 1e-6 of their size.
-        drawn = np.clip(rewards, *self.problem.reward_bounds).reshape(share.shape)
-        return np.ascontiguousarray(drawn.transpose(2, 1, 0))
+        np.clip(rewards, *self.problem.reward_bounds, out=rewards)
+        return np.ascontiguousarray(rewards.transpose(2, 0, 1))
 
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
         """Look up rewards: see `BanditModel.pull`."""
-        rewards = outcomes[np.arange(len(outcomes))[:, None], arms]
+        n_arms = outcomes.shape[1]
+        rewards = outcomes.take(arms + np.arange(0, outcomes.size, n_arms)[:, None])
         # `draw` keeps rewards within the bounds, so that `problem.reward_index` need not look.
         return rewards, self._cuts.searchsorted(rewards, side="right")
+
+    def pull_one(self, outcomes: AnyArray, row: int, arm: int) -> tuple[float, int]:
+        """Look up one reward: see `BanditModel.pull_one`."""
+        reward: float = outcomes.item(row, arm)
+        return reward, bisect_right(self._cut_list, reward)
 
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K) of the exact pseudo-rewards s_{l,k}(r), not of the binned table.
@@ -179,7 +187,9 @@ class LatentModel(BanditModel):
         if hasattr(self.latent, "ppf"):
             midpoints = (np.arange(_X_QUANTILES) + 0.5) / _X_QUANTILES
             return np.asarray(self.latent.ppf(midpoints), dtype=np.float64)
-        return self._draw_latent(default_rng(0), _SAMPLES)
+        x = self._draw_latent(default_rng(0), _SAMPLES)
+        self._check_range(x)
+        return x
 
     @cached_property
     def _grid(self) -> FloatArray:
@@ -192,7 +202,8 @@ class LatentModel(BanditModel):
         return grid.reshape(len(lower), -1)
 
     def _at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return _values(self.lower, x), _values(self.upper, x)
+        lower = _values(self.lower, x)
+        return lower, lower if self.upper is self.lower else _values(self.upper, x)
 
     def _draw_latent(self, rng: Generator, size: int) -> FloatArray:
         if hasattr(self.latent, "rvs"):
@@ -201,13 +212,22 @@ class LatentModel(BanditModel):
             x = np.asarray(self.latent(rng, size), dtype=np.float64)
         if x.shape != (size,):
             raise ValueError(f"latent drew an array {x.shape}: expected ({size},)")
+        return x
+
+    def _bounds_at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds of the rewards under values of X drawn, (B, n) to (B, K, n) each."""
+        self._check_range(x)
+        shape = (len(self.lower), *x.shape)
+        lower, upper = self._at(x.ravel())
+        return lower.reshape(shape).swapaxes(0, 1), upper.reshape(shape).swapaxes(0, 1)
+
+    def _check_range(self, x: FloatArray) -> None:
         low, high = self._cells.x_range
         if not (x.min() >= low and x.max() <= high):
             raise ValueError(
                 f"latent drew values from {x.min():g} to {x.max():g}: expected inside "
                 f"({low:g}, {high:g}); widen latent_range"
             )
-        return x
 
 
 @dataclass(frozen=True, eq=False)

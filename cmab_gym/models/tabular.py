@@ -48,6 +48,7 @@ class TabularModel(BanditModel):
     reward_unit: str = field(init=False, default="reward")
     _index: IntArray = field(init=False)
     _cumulative: FloatArray = field(init=False)
+    _support: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
         outcomes, chances = read_only(self.outcomes), read_only(self.probabilities)
@@ -68,6 +69,7 @@ class TabularModel(BanditModel):
         store(self, "arm_names", tuple(self.arm_names) or numbered("arm", outcomes.shape[1]))
         store(self, "_index", index)
         store(self, "_cumulative", np.cumsum(chances)[:-1])
+        store(self, "_support", support.tolist())
 
     @classmethod
     def from_pmf(
@@ -104,12 +106,22 @@ class TabularModel(BanditModel):
 
     def draw(self, rng: Generator, rounds: int) -> AnyArray:
         """Draw the number of the joint outcome of each round, int64 (rounds, 1)."""
-        return np.searchsorted(self._cumulative, rng.random((rounds, 1)), side="right")
+        return self.draw_trials([rng], rounds)[:, 0]
+
+    def draw_trials(self, rngs: Sequence[Generator], rounds: int) -> AnyArray:
+        """Draw rounds of several trials: see `BanditModel.draw_trials`."""
+        uniform = np.stack([rng.random((rounds, 1)) for rng in rngs], axis=1)
+        return self._cumulative.searchsorted(uniform, side="right")
 
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
         """Look up rewards: see `BanditModel.pull`."""
         index = self._index[outcomes, arms]
         return self.problem.reward_support.take(index), index
+
+    def pull_one(self, outcomes: AnyArray, row: int, arm: int) -> tuple[float, int]:
+        """Look up one reward: see `BanditModel.pull_one`."""
+        index: int = self._index.item(outcomes.item(row, 0), arm)
+        return self._support[index], index
 
     def _table(
         self,

@@ -152,14 +152,15 @@ class FullInformation(_Observing, RecordConstructorArgs):
     def step(self, actions: Any) -> Step:
         """Pull an arm in each sub-environment."""
         observations, rewards, terminations, truncations, info = super().step(actions)
+        everywhere = np.ones(self.num_envs, np.bool_)
         shape = (self.num_envs, self._problem.n_arms)
         said: Info = {"rewards": np.zeros(shape), "counterfactual_reward": np.zeros(shape[0])}
         if self._bandit.round_played:
             given = self._bandit.round_rewards
             best = best_of_others(given, np.asarray(actions))
-            told = with_masks({"rewards": given, "counterfactual_reward": best}, True)
+            told = with_masks({"rewards": given, "counterfactual_reward": best}, everywhere)
             info.get("final_info", info).update(told)
-        for key, value in with_masks(said, False).items():
+        for key, value in with_masks(said, ~everywhere).items():
             info.setdefault(key, value)
         return observations, rewards, terminations, truncations, info
 
