@@ -37,6 +37,9 @@ class Learner:
     def __init__(self, make: MakeModel, n_arms: int, horizon: int, seed: int) -> None:
         import torch
 
+        # torch's number of threads is a thread's own, but setting it sets the default of new ones
+        # too: the learner's 1 is not to be that.
+        threads = torch.get_num_threads()
         self._random_state = GlobalRandomState(seed)
         self._env = _HandOver(n_arms)
         self._env.action_space.seed(seed)
@@ -47,9 +50,7 @@ class Learner:
         thread.start()
         self.close = weakref.finalize(self, _end, self._env, thread)
         self._env.players_turn.acquire()  # the thread is ready
-        # torch's number of threads is a thread's own, but also the default of new ones: the
-        # learner's 1 is not to be that.
-        torch.set_num_threads(torch.get_num_threads())
+        torch.set_num_threads(threads)
 
     def next_arm(self, reward: float) -> int:
         """Let the model learn from the reward of its last arm, and choose the next one.
@@ -135,7 +136,9 @@ def _learn(env: _HandOver, make: MakeModel, horizon: int) -> None:
     """Learn until stopped."""
     import torch
 
-    # Networks this small are slower on several; and the trials are spread over processes.
+    # Networks this small are slower on several; and the trials are spread over processes. A new
+    # thread first takes over the default, at the latest when it computes: so that is asked for.
+    torch.get_num_threads()
     torch.set_num_threads(1)
     env.players_turn.release()
     try:

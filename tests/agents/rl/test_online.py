@@ -181,17 +181,23 @@ def test_threads_end_with_their_trial(problem, rewards):
     assert learners() == []
 
 
-def test_threads_end_with_python():
+def test_threads_end_with_python_and_torch_keeps_its_number_of_threads():
     program = (
         "from cmab_gym import make_agent\n"
         "from cmab_gym.envs.tabular import tabular_model\n"
         "agent = make_agent('a2c')\n"
         "agent.reset(tabular_model().problem, 2, 0)\n"
         "agent.act()\n"
-        "print('end')\n"
+        "import torch\n"
+        "print(torch.get_num_threads())\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "2", "MKL_DYNAMIC": "false"},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
 
 
 def test_an_error_of_the_learner_is_the_agents(problem):
