@@ -109,7 +109,8 @@ def _trained(
 
     class Report(BaseCallback):
         def _on_step(self) -> bool:
-            if progress is not None:
+            # A whole rollout is played to its end, which may be beyond the steps asked for.
+            if progress is not None and self.num_timesteps <= steps:
                 progress(self.training_env.num_envs)
             return True
 

@@ -151,6 +151,16 @@ def test_the_users_random_state_is_left_alone_and_has_no_influence(problem, rewa
     assert played[0] == played[1]
 
 
+def test_trials_in_several_threads_do_not_disturb_each_other(problem, rewards):
+    def play_seed(seed):
+        return play(DQN(learning_rate=0.01), problem, 100, rewards, seed)
+
+    expected = [play_seed(seed) for seed in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(play_seed, range(3))) == expected
+    assert expected[0] != expected[1]
+
+
 def test_one_torch_thread(problem):
     import torch
 
