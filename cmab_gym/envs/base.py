@@ -195,7 +195,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         num_envs: number of trials, 1 or more.
         horizon, step_info, settings: as in `BanditEnv`.
         render_mode: as in `BanditEnv`, but for "human"; Gymnasium's vector `HumanRendering` shows
-            the pictures of "rgb_array".
+            the pictures of "rgb_array" (needs OpenCV).
         autoreset_mode: "NextStep" or "SameStep", or that member of `gymnasium.vector.AutoresetMode`
             (which Gymnasium 1.0 does not have: its own wrappers expect NEXT_STEP).
 

@@ -6,19 +6,11 @@ import pickle
 import gymnasium as gym
 import numpy as np
 import pytest
+from bandits import IDS, MODES, NEEDS, PRESETS, assert_same_info, assert_same_step, sync
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
-from cmab_gym.data import Ratings
-from cmab_gym.envs.registration import ENVIRONMENTS, register_environments
-from cmab_gym.presets import LATENT, TABULAR
-
-IDS = [entry.id for entry in ENVIRONMENTS]
-_STARS = np.random.default_rng(0).integers(1, 6, (40, 3)).astype(float)
-RATINGS = Ratings.from_columns(
-    np.repeat(np.arange(40), 3), np.tile(np.arange(3), 40), _STARS.ravel()
-)
-NEEDS = {"CMAB-Ratings-v0": {"data": RATINGS, "n_arms": 3}}
-PRESETS = [("CMAB-Tabular-v0", name) for name in TABULAR] + [("CMAB-Latent-v0", n) for n in LATENT]
+from cmab_gym.envs.registration import register_environments
 
 
 def rewards_of(env, seed, rounds=300, actions_seed=0):
@@ -31,14 +23,22 @@ def rewards_of(env, seed, rounds=300, actions_seed=0):
 @pytest.mark.parametrize("step_info", ["row", "table", "none"])
 @pytest.mark.parametrize("env_id", IDS)
 def test_gymnasium_finds_nothing_to_say(env_id, step_info, horizon):
-    check_env(
-        gym.make(env_id, horizon=horizon, step_info=step_info, **NEEDS.get(env_id, {})).unwrapped
-    )
+    settings = {"horizon": horizon, "step_info": step_info, **NEEDS.get(env_id, {})}
+    env = gym.make(env_id, **settings).unwrapped
+    check_env(env, skip_render_check=True)  # tests/envs/test_rendering.py has that
 
 
 @pytest.mark.parametrize(("env_id", "preset"), PRESETS)
 def test_every_preset_passes_too(env_id, preset):
-    check_env(gym.make(env_id, preset=preset).unwrapped)
+    check_env(gym.make(env_id, preset=preset).unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize(("env_id", "preset"), PRESETS)
+def test_a_spec_can_be_written_and_read(env_id, preset):
+    env = gym.make(env_id, preset=preset, horizon=20)
+    again = gym.make(EnvSpec.from_json(env.spec.to_json()))
+    assert again.spec == env.spec
+    assert rewards_of(again, 3, 20) == rewards_of(env, 3, 20)
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -78,20 +78,54 @@ def test_the_vector_environment_is_so_many_scalar_ones(env_id):
             np.testing.assert_array_equal(own["pseudo_reward"], info["pseudo_reward"][i])
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("horizon", [1, 5])
+@pytest.mark.parametrize("step_info", ["row", "table", "none"])
 @pytest.mark.parametrize("env_id", IDS)
-def test_native_and_sync_vector_environments_agree(env_id):
-    native = gym.make_vec(env_id, num_envs=2, horizon=5, **NEEDS.get(env_id, {}))
-    sync = gym.make_vec(
-        env_id, num_envs=2, horizon=5, vectorization_mode="sync", **NEEDS.get(env_id, {})
-    )
-    one, other = native.reset(seed=3)[1], sync.reset(seed=3)[1]
-    assert set(one) == set(other)
-    for key in one:
-        np.testing.assert_array_equal(one[key], other[key])
-    for t in range(13):
-        mine, theirs = native.step(np.array([t % 2, 1])), sync.step(np.array([t % 2, 1]))
-        for a, b in zip(mine[:4], theirs[:4], strict=True):
-            np.testing.assert_array_equal(a, b)
+def test_native_and_sync_vector_environments_agree(env_id, step_info, horizon, mode):
+    settings = {"horizon": horizon, "step_info": step_info, **NEEDS.get(env_id, {})}
+    native = gym.make_vec(env_id, num_envs=2, autoreset_mode=mode, **settings)
+    other = sync(env_id, mode, num_envs=2, **settings)
+    assert native.metadata == other.metadata | {"render_modes": ["ansi", "rgb_array"]}
+    for seed in (3, None):
+        (mine, info), (theirs, their_info) = native.reset(seed=seed), other.reset(seed=seed)
+        np.testing.assert_array_equal(mine, theirs)
+        assert_same_info(info, their_info)
+        for t in range(8):
+            arms = np.array([t % 2, 1])
+            assert_same_step(native.step(arms), other.step(arms))
+
+
+def test_native_and_async_vector_environments_agree():
+    settings = {"num_envs": 2, "horizon": 3}
+    native = gym.make_vec("CMAB-MovieLens-v0", **settings)
+    other = gym.make_vec("CMAB-MovieLens-v0", vectorization_mode="async", **settings)
+    native.reset(seed=3)
+    other.reset(seed=3)
+    for t in range(6):
+        arms = np.array([t, 1])
+        assert_same_step(native.step(arms), other.step(arms))
+    other.close()
+
+
+def test_the_last_step_may_begin_the_next_episode():
+    env = gym.make_vec("CMAB-Tabular-v0", num_envs=2, horizon=3, autoreset_mode="SameStep")
+    env.reset(seed=0)
+    steps = [env.step(np.array([1, 0])) for _ in range(6)]
+    assert [step[2].tolist() for step in steps] == [[False] * 2, [False] * 2, [True] * 2] * 2
+    assert steps[1][4]["regret"].tolist() == pytest.approx([0.4, 0])
+    info = steps[2][4]
+    assert info["final_info"]["regret"].tolist() == pytest.approx([0.6, 0])
+    assert info["final_info"]["_regret"].all()
+    assert info["final_obs"].tolist() == [0, 0]
+    assert info["pseudo_rewards"].shape == (2, 2, 2, 2)
+    assert info["regret"].tolist() == [0, 0]
+    assert not info["_regret"].any()
+    long = gym.make_vec("CMAB-Tabular-v0", num_envs=2, horizon=9)
+    long.reset(seed=0)
+    assert [step[1].tolist() for step in steps] == [
+        long.step(np.array([1, 0]))[1].tolist() for _ in range(6)
+    ]
 
 
 def test_the_step_after_the_end_plays_no_round():
@@ -101,7 +135,7 @@ def test_the_step_after_the_end_plays_no_round():
     over = [bool(step[2].all()) for step in infos]
     assert over == [False, False, True, False, False, False, True, False]
     keys = {key: value.dtype for key, value in infos[0][4].items()}
-    assert all({k: v.dtype for k, v in step[4].items()} == keys for step in infos)
+    assert all(step[4][key].dtype == dtype for step in infos for key, dtype in keys.items())
     fake = infos[3]
     assert fake[1].tolist() == [0, 0]
     assert fake[4]["reward_index"].tolist() == [-1, -1]
@@ -140,12 +174,21 @@ def test_every_arm_has_its_reward_in_every_round():
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
 def test_a_copy_in_mid_episode_continues_the_stream(env_id, clone):
-    env = gym.make(env_id, **NEEDS.get(env_id, {})).unwrapped
-    env.reset(seed=2)
-    for _ in range(10):
-        env.step(0)
-    other = clone(env)
-    assert [env.step(1)[1] for _ in range(600)] == [other.step(1)[1] for _ in range(600)]
+    for env in (
+        gym.make(env_id, **NEEDS.get(env_id, {})).unwrapped,
+        gym.make(env_id, **NEEDS.get(env_id, {})),
+    ):
+        env.reset(seed=2)
+        for _ in range(10):
+            env.step(0)
+        other = clone(env)
+        assert [env.step(1)[1] for _ in range(600)] == [other.step(1)[1] for _ in range(600)]
+    vector = gym.make_vec(env_id, num_envs=2, horizon=400, **NEEDS.get(env_id, {}))
+    vector.reset(seed=2)
+    vector.step(np.array([0, 1]))
+    other = clone(vector)
+    for _ in range(600):
+        assert_same_step(vector.step(np.array([1, 0])), other.step(np.array([1, 0])))
 
 
 def test_regret_is_the_sum_of_gaps():
@@ -165,7 +208,7 @@ def test_arrays_in_infos_are_the_callers_own():
     assert (env.step(np.array([0, 0]))[4]["regret"] < 1).all()
 
 
-@pytest.mark.parametrize("action", [2, -1, 0.0, None, np.nan, "0"])
+@pytest.mark.parametrize("action", [2, -1, 0.0, None, np.nan, "0", np.float64(0), np.array([0])])
 def test_what_is_no_arm_is_refused(action):
     env = gym.make("CMAB-Tabular-v0").unwrapped
     env.reset(seed=0)
@@ -209,6 +252,44 @@ def test_a_step_needs_an_episode():
 def test_wrong_keywords(make, keywords, message):
     with pytest.raises(ValueError, match=message):
         make("CMAB-Tabular-v0", **keywords)
+
+
+def test_autoreset_modes_have_names():
+    with pytest.raises(ValueError, match=r"unknown autoreset_mode 'Disabled'.*NextStep, SameStep"):
+        gym.make_vec("CMAB-Tabular-v0", autoreset_mode="Disabled")
+    if hasattr(gym.vector, "AutoresetMode"):
+        mode = gym.vector.AutoresetMode.SAME_STEP
+        env = gym.make_vec("CMAB-Tabular-v0", autoreset_mode=mode)
+        assert env.metadata["autoreset_mode"] is mode
+        assert gym.make_vec("CMAB-Tabular-v0").metadata["autoreset_mode"] is not mode
+
+
+def test_all_sub_environments_are_reset_together():
+    env = gym.make_vec("CMAB-Tabular-v0", num_envs=2)
+    env.reset(options={"reset_mask": np.array([True, True])})
+    with pytest.raises(ValueError, match="expected True for all, since the episodes are played in"):
+        env.reset(options={"reset_mask": np.array([True, False])})
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_the_rewards_of_a_round_are_all_known_to_the_environment(env_id):
+    env = gym.make(env_id, **NEEDS.get(env_id, {})).unwrapped
+    vector = gym.make_vec(env_id, num_envs=2, horizon=300, **NEEDS.get(env_id, {}))
+    for asked in (env, vector):
+        with pytest.raises(gym.error.ResetNeeded, match="no round"):
+            _ = asked.round_rewards
+    env.reset(seed=1)
+    vector.reset(seed=1)
+    for t in range(300):
+        arm = t % env.model.n_arms
+        reward = env.step(arm)[1]
+        assert reward == env.round_rewards[arm]
+        rewards = vector.step(np.array([arm, 0]))[1]
+        np.testing.assert_array_equal(vector.round_rewards[[0, 1], [arm, 0]], rewards)
+        np.testing.assert_array_equal(vector.round_rewards[0], env.round_rewards)
+    vector.step(np.array([0, 0]))
+    with pytest.raises(gym.error.ResetNeeded, match="the last step played no round"):
+        _ = vector.round_rewards
 
 
 def test_seeds_of_a_vector_environment():

@@ -1,0 +1,58 @@
+"""One environment of every family, and what several test files ask of their infos."""
+
+import gymnasium as gym
+import numpy as np
+
+from cmab_gym.data import Ratings
+from cmab_gym.envs.registration import ENVIRONMENTS
+from cmab_gym.presets import LATENT, TABULAR
+
+IDS = [entry.id for entry in ENVIRONMENTS]
+_STARS = np.random.default_rng(0).integers(1, 6, (40, 3)).astype(float)
+RATINGS = Ratings.from_columns(
+    np.repeat(np.arange(40), 3), np.tile(np.arange(3), 40), _STARS.ravel()
+)
+NEEDS = {"CMAB-Ratings-v0": {"data": RATINGS, "n_arms": 3}}
+PRESETS = [("CMAB-Tabular-v0", name) for name in TABULAR] + [("CMAB-Latent-v0", n) for n in LATENT]
+MODES = ["NextStep", "SameStep"] if hasattr(gym.vector, "AutoresetMode") else ["NextStep"]
+
+
+def sync(env_id, mode="NextStep", wrappers=(), **settings):
+    """Gymnasium's own vector environment; that of 1.0 has one autoreset mode."""
+    return gym.make_vec(
+        env_id,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": mode} if len(MODES) > 1 else {},
+        wrappers=wrappers,
+        **settings,
+    )
+
+
+def said(info):
+    """What an info of a vector environment says: the entries that some mask lets through."""
+    entries = {}
+    for key, value in info.items():
+        if not key.startswith("_") and info[f"_{key}"].any():
+            # Final observations are an array of objects, each an observation.
+            entries[key] = said(value) if isinstance(value, dict) else np.stack(list(value))
+            entries["_" + key] = info["_" + key]
+    return entries
+
+
+def assert_same_info(one, other):
+    one, other = said(one), said(other)
+    assert one.keys() == other.keys()
+    for key, value in one.items():
+        if isinstance(value, dict):
+            assert_same_info(value, other[key])
+        else:
+            assert value.dtype == other[key].dtype, key
+            np.testing.assert_array_equal(value, other[key])
+
+
+def assert_same_step(one, other):
+    """The same observations, rewards, terminations, truncations and infos."""
+    for mine, theirs in zip(one[:4], other[:4], strict=True):
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_array_equal(mine, theirs)
+    assert_same_info(one[4], other[4])

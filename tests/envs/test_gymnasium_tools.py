@@ -1,0 +1,95 @@
+"""Gymnasium's own wrappers and helpers on the environments."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from bandits import IDS, MODES, NEEDS, sync
+from gymnasium import wrappers
+from gymnasium.wrappers import vector
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_episode_statistics_and_a_time_limit(env_id):
+    env = gym.make(env_id, horizon=9, max_episode_steps=4, **NEEDS.get(env_id, {}))
+    env = wrappers.RecordEpisodeStatistics(env)
+    for _ in range(2):
+        env.reset(seed=0)
+        steps = [env.step(1) for _ in range(4)]
+        assert [(step[2], step[3]) for step in steps] == [(False, False)] * 3 + [(False, True)]
+        episode = steps[-1][4]["episode"]
+        assert episode["l"] == 4
+        assert episode["r"] == pytest.approx(sum(step[1] for step in steps))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_episode_statistics_of_vector_environments(mode):
+    settings = {"num_envs": 3, "horizon": 4}
+    env = gym.make_vec("CMAB-MovieLens-v0", autoreset_mode=mode, **settings)
+    native = vector.RecordEpisodeStatistics(env)
+    other = vector.RecordEpisodeStatistics(sync("CMAB-MovieLens-v0", mode, **settings))
+    native.reset(seed=1)
+    other.reset(seed=1)
+    for actions in np.random.default_rng(0).integers(0, 18, (11, 3)):
+        mine, theirs = native.step(actions), other.step(actions)
+        for info in (mine[4], theirs[4]):
+            if "episode" in info:
+                assert (info["episode"].pop("t") >= 0).all()  # the time it took
+                for key in info["episode"]:
+                    info["episode"][key] = np.array(info["episode"][key])
+        if "episode" in mine[4]:
+            assert mine[4].pop("episode").keys() == theirs[4].pop("episode").keys()
+    assert list(native.return_queue) == list(other.return_queue)
+    assert list(native.length_queue) == list(other.length_queue) == [4] * 6
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_infos_as_lists_and_other_vector_wrappers(mode):
+    settings = {"num_envs": 2, "horizon": 3}
+
+    def wrapped(env):
+        return vector.DictInfoToList(vector.ClipReward(env, 2, 4))
+
+    native = wrapped(gym.make_vec("CMAB-MovieLens-v0", autoreset_mode=mode, **settings))
+    other = wrapped(sync("CMAB-MovieLens-v0", mode, **settings))
+    native.reset(seed=5)
+    other.reset(seed=5)
+    for actions in np.random.default_rng(0).integers(0, 18, (8, 2)):
+        mine, theirs = native.step(actions), other.step(actions)
+        for one, their in zip(mine[:4], theirs[:4], strict=True):
+            np.testing.assert_array_equal(one, their)
+        for one, their in zip(mine[4], theirs[4], strict=True):
+            assert one.keys() == their.keys()
+
+
+def test_scalar_wrappers():
+    env = gym.make("CMAB-MovieLens-v0", horizon=6, max_episode_steps=6)
+    env = wrappers.TimeAwareObservation(env, flatten=False)
+    env = wrappers.NormalizeReward(env)
+    env = wrappers.Autoreset(env)
+    env.reset(seed=0)
+    over = [env.step(2)[2] for _ in range(14)]
+    assert over == [place in (5, 12) for place in range(14)]
+
+
+def test_a_film_of_an_episode(tmp_path):
+    env = gym.make("CMAB-MovieLens-v0", horizon=12, render_mode="rgb_array")
+    env = wrappers.RecordVideo(env, str(tmp_path / "film"), disable_logger=True)
+    env.reset(seed=0)
+    for arm in range(12):
+        env.step(arm)
+    env.close()
+    (film,) = tmp_path.glob("film/*.mp4")
+    assert film.stat().st_size > 5000
+
+
+@pytest.mark.skipif(
+    not hasattr(vector, "RecordVideo"), reason="Gymnasium is older than this wrapper"
+)
+def test_a_film_of_vector_environments(tmp_path):
+    env = gym.make_vec("CMAB-Tabular-v0", num_envs=3, horizon=4, render_mode="rgb_array")
+    env = vector.RecordVideo(env, str(tmp_path / "film"), disable_logger=True)
+    env.reset(seed=0)
+    for _ in range(6):
+        env.step(np.array([0, 1, 1]))
+    env.close()
+    assert list(tmp_path.glob("film/*.mp4"))

@@ -1,0 +1,202 @@
+"""What an episode looks like."""
+
+import copy
+import pickle
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from bandits import IDS, NEEDS
+from gymnasium.utils.env_checker import check_env
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from strategies import SEEDS, pull_histories, tabular_models
+
+from cmab_gym.agents import CBandit
+from cmab_gym.agents.ucb import UCB
+from cmab_gym.envs import rendering
+from cmab_gym.envs.rendering import Picture, Screen, intervals
+from cmab_gym.history import CorrelatedHistory
+from cmab_gym.models import HistogramModel
+from cmab_gym.problem import BanditProblem
+
+
+@pytest.fixture(autouse=True)
+def no_display(monkeypatch):
+    """A window that nobody sees, and no waiting for those who would."""
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setattr(rendering.time, "sleep", lambda seconds: None)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_gymnasium_finds_nothing_to_say_about_any_mode(env_id):
+    env = gym.make(env_id, horizon=7, **NEEDS.get(env_id, {})).unwrapped
+    assert env.metadata == {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 30}
+    check_env(env)  # which makes one of each mode, too
+
+
+def test_the_table_by_hand():
+    env = gym.make("CMAB-Tabular-v0", horizon=1000, render_mode="ansi")
+    env.reset(seed=0)
+    assert env.render() == (
+        "round 0 of 1,000    regret 0.0    competitive 2 of 2 arms\n"
+        "  arm     pulls      mean      95 % interval  competitive\n"
+        "  arm 0       0         -    0.000 to    1.000  yes\n"
+        "  arm 1       0         -    0.000 to    1.000  yes\n"
+    )
+    rewards = np.array([[env.step(arm)[1] for arm in (0, 1, 1)] for _ in range(10)])
+    ones, others = rewards[:, 0].mean(), rewards[:, 1:].mean()
+    radius = [np.sqrt(np.log(2 / 0.05) / (2 * pulls)) for pulls in (10, 20)]
+    # s10(r) is 0.7 for r = 0 and 0.4 for r = 1; s01(r) is 0.8 and 0.5. Only arm 1 has t/2 pulls.
+    first = 0.8 - 0.3 * others >= others
+    lines = env.render().splitlines()
+    assert lines[0] == f"round 30 of 1,000    regret 4.0    competitive {1 + first} of 2 arms"
+    assert lines[2].split() == (
+        f"arm 0 10 {ones:.3f} {max(ones - radius[0], 0):.3f} to {min(ones + radius[0], 1):.3f} "
+        f"{'yes' if first else 'no'}".split()
+    )
+    assert lines[3].split() == (
+        f"> arm 1 20 {others:.3f} {max(others - radius[1], 0):.3f} to "
+        f"{min(others + radius[1], 1):.3f} yes".split()
+    )
+
+
+@given(st.data())
+def test_the_competitive_arms_are_those_that_c_bandit_allows(data):
+    model = data.draw(tabular_models())
+    arms = data.draw(pull_histories(model))
+    seen, agent = CorrelatedHistory(model.problem, 2), CBandit(UCB())
+    agent.reset(model.problem, 2, 0)
+    rng = np.random.default_rng(data.draw(SEEDS))
+    for t, pulled in enumerate(arms):
+        rewards = model.pull(model.draw(rng, 2), pulled[:, None])[0][:, 0]
+        seen.update(pulled, rewards)
+        agent.update(pulled, rewards)
+        if t + 1 >= model.n_arms:
+            assert_array_equal(seen.competitive, agent.allowed_arms())
+    assert_allclose(seen.phi, agent.phi.transpose(0, 2, 1))
+
+
+def test_intervals_hold_as_often_as_they_say():
+    """Of 2000 trials 95 % or more; the chance of fewer than 93.5 % is below 0.2 %."""
+    rng = np.random.default_rng(0)
+    pulls = rng.integers(1, 200, 2000)
+    means = rng.binomial(pulls, 0.5) / pulls * 4 + 1
+    low, high = intervals(pulls, means, (1, 5))
+    assert ((low <= 3) & (high >= 3)).mean() > 0.935
+    assert (low >= 1).all()
+    assert (high <= 5).all()
+    assert_array_equal(intervals(np.zeros(1, int), np.zeros(1), (1, 5)), [[1], [5]])
+
+
+def test_a_picture_shows_the_scene_and_nothing_of_those_before():
+    model = gym.make("CMAB-MovieLens-v0").unwrapped.model
+    screen, rng = Screen(model, 200, 2), np.random.default_rng(0)
+    picture = Picture(screen.scene(0))
+    for t in range(25):
+        arms = rng.integers(0, model.n_arms, 2)
+        rewards = model.pull(model.draw(rng, 2), arms[:, None])[0][:, 0]
+        screen.update(arms, rewards, np.array([0.5 * t, t]))
+        if t % 12 == 0:
+            one, other = (picture.draw(screen.scene(trial)) for trial in (0, 1))
+            assert_array_equal(one, Picture(screen.scene(0)).draw(screen.scene(0)))
+            assert (one != other).any()
+    assert one.dtype == np.uint8
+    assert one.shape[2] == 3
+    assert one.shape[0] % 2 == one.shape[1] % 2 == 0  # films have even sizes
+    screen.begin()
+    assert_array_equal(
+        picture.draw(screen.scene(0)), Picture(screen.scene(0)).draw(screen.scene(0))
+    )
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
+def test_a_copy_shows_the_same(clone):
+    env = gym.make("CMAB-Latent-v0", render_mode="rgb_array")
+    env.reset(seed=0)
+    env.step(1)
+    env.render()
+    other = clone(env)
+    env.step(0)
+    other.step(0)
+    assert_array_equal(env.render(), other.render())
+
+
+def test_a_window_opens_closes_and_opens_again():
+    env = gym.make("CMAB-Tabular-v0", render_mode="human")
+    env.reset(seed=0)
+    env.step(0)
+    assert env.render() is None
+    window = env.unwrapped._screen._window._pygame.display.get_surface()
+    assert window.get_size()[0] == 960
+    shown = np.array([window.get_at((300, y))[:3] for y in range(window.get_size()[1])])
+    assert (shown == (31, 119, 180)).all(axis=1).any()  # a blue bar
+    env.close()
+    env.close()
+    env.reset(seed=0)
+    env.close()
+
+
+def test_without_a_display_the_table_is_printed(capsys, monkeypatch):
+    monkeypatch.setattr(rendering, "pygame_with_a_display", lambda: None)
+    env = gym.make("CMAB-Tabular-v0", render_mode="human")
+    env.reset(seed=0)
+    env.step(0)
+    assert "round 1 of 5,000" in capsys.readouterr().out
+    env.close()
+
+
+def test_a_window_needs_a_display(monkeypatch):
+    for name in ("SDL_VIDEODRIVER", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    pygame = rendering.pygame_with_a_display()
+    assert pygame is None or pygame.display.get_driver() != "offscreen"
+    monkeypatch.setitem(__import__("sys").modules, "pygame", None)
+    assert rendering.pygame_with_a_display() is None
+
+
+def test_no_mode_costs_nothing_and_a_wrong_one_is_refused():
+    env = gym.make("CMAB-Tabular-v0").unwrapped
+    assert env._screen is None
+    env.reset(seed=0)
+    with pytest.warns(UserWarning, match=r"without a render mode: expected one of .*'rgb_array'"):
+        assert env.render() is None
+    with (
+        pytest.warns(UserWarning, match="not in the possible"),
+        pytest.raises(ValueError, match="unknown render_mode 'rgb'"),
+    ):
+        gym.make("CMAB-Tabular-v0", render_mode="rgb")
+    with pytest.raises(ValueError, match=r"unknown render_mode 'human'.*ansi, rgb_array"):
+        gym.make_vec("CMAB-Tabular-v0", render_mode="human")
+
+
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
+def test_native_and_sync_vector_environments_look_the_same(mode):
+    settings = {"num_envs": 2, "horizon": 3, "render_mode": mode}
+    native = gym.make_vec("CMAB-MovieLens-v0", **settings)
+    sync = gym.make_vec("CMAB-MovieLens-v0", vectorization_mode="sync", **settings)
+    native.reset(seed=0)
+    sync.reset(seed=0)
+    for t in range(5):
+        native.step(np.array([t, 3]))
+        sync.step(np.array([t, 3]))
+        for one, other in zip(native.render(), sync.render(), strict=True):
+            assert_array_equal(one, other)
+
+
+def test_frames_can_be_collected():
+    env = gym.make("CMAB-Tabular-v0", render_mode="ansi_list")
+    env.reset(seed=0)
+    env.step(0)
+    assert [frame.split("    ")[0] for frame in env.render()] == [
+        "round 0 of 5,000",
+        "round 1 of 5,000",
+    ]
+
+
+def test_hundreds_of_arms_fit():
+    table = np.full((300, 300, 2), 1.0)
+    table[np.arange(300), np.arange(300)] = [0, 1]
+    model = HistogramModel(np.ones((300, 2)), BanditProblem(table, np.array([0.0, 1]), (0, 1)))
+    assert Screen(model, 10).frame(0, "rgb_array").shape[0] < 1100

@@ -1,0 +1,197 @@
+"""The wrappers, scalar and for the native vector environments."""
+
+import copy
+import pickle
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from bandits import IDS, MODES, NEEDS, assert_same_info, assert_same_step, sync
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.utils.env_checker import check_env
+from numpy.testing import assert_allclose, assert_array_equal
+
+from cmab_gym.wrappers import (
+    FullInformation,
+    HistoryObservation,
+    PseudoRewardObservation,
+    ScaleReward,
+    vector,
+)
+
+# Each stack of wrappers, the innermost first: their names and keywords.
+STACKS = {
+    "history": [("HistoryObservation", {})],
+    "bounds": [("PseudoRewardObservation", {})],
+    "phi": [("HistoryObservation", {}), ("PseudoRewardObservation", {"content": "phi"})],
+    "table": [("PseudoRewardObservation", {"content": "table"})],
+    "full": [("FullInformation", {})],
+    "experts": [("FullInformation", {"observe": True})],
+    "scaled": [("ScaleReward", {})],
+    "all": [
+        ("FullInformation", {}),
+        ("HistoryObservation", {}),
+        ("PseudoRewardObservation", {}),
+        ("ScaleReward", {}),
+    ],
+}
+SCALAR = {
+    each.__name__: each
+    for each in (FullInformation, HistoryObservation, PseudoRewardObservation, ScaleReward)
+}
+
+
+def wrapped(env, stack):
+    for name, settings in STACKS[stack]:
+        env = SCALAR[name](env, **settings)
+    return env
+
+
+def native(env_id, stack, **settings):
+    env = gym.make_vec(env_id, **settings)
+    for name, keywords in STACKS[stack]:
+        env = getattr(vector, name)(env, **keywords)
+    return env
+
+
+@pytest.mark.parametrize(
+    ("stack", "horizon"), [*((stack, 7) for stack in STACKS), ("all", 1), ("all", 5000)]
+)
+@pytest.mark.parametrize("env_id", IDS)
+def test_gymnasium_finds_nothing_to_say(env_id, stack, horizon):
+    env = wrapped(gym.make(env_id, horizon=horizon, **NEEDS.get(env_id, {})).unwrapped, stack)
+    with pytest.warns(UserWarning, match="different from the unwrapped version"):  # nothing else
+        check_env(env, skip_render_check=True)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("env_id", IDS)
+def test_native_and_sync_agree(env_id, stack, mode):
+    settings = {"num_envs": 2, "horizon": 3, **NEEDS.get(env_id, {})}
+    one = native(env_id, stack, autoreset_mode=mode, **settings)
+    other = sync(env_id, mode, [lambda env: wrapped(env, stack)], **settings)
+    assert one.observation_space == other.observation_space
+    assert one.single_observation_space == other.single_observation_space
+    (mine, info), (theirs, their_info) = one.reset(seed=7), other.reset(seed=7)
+    assert_array_equal(mine, theirs)
+    assert_same_info(info, their_info)
+    for actions in np.random.default_rng(0).integers(0, one.single_action_space.n, (8, 2)):
+        step = one.step(actions)
+        assert one.observation_space.contains(step[0])
+        assert_same_step(step, other.step(actions))
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
+def test_a_copy_in_mid_episode_goes_on_the_same(stack, clone):
+    env, arms = wrapped(gym.make("CMAB-Latent-v0"), stack), np.array([1, 0])
+    env.reset(seed=0)
+    env.step(1)
+    other = clone(env)
+    for arm in (0, 1, 1):
+        one, its = env.step(arm), other.step(arm)
+        assert_array_equal(one[0], its[0])
+        assert one[1] == its[1]
+    many = native("CMAB-Latent-v0", stack, num_envs=2, horizon=4)
+    many.reset(seed=0)
+    many.step(arms)
+    other = clone(many)
+    for _ in range(6):
+        assert_same_step(many.step(arms), other.step(arms))
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_spec_remembers_the_wrappers(stack):
+    env = wrapped(gym.make("CMAB-Tabular-v0", preset="table1-b"), stack)
+    again = gym.make(EnvSpec.from_json(env.spec.to_json()))
+    assert str(again) == str(env)
+    assert again.observation_space == env.observation_space
+
+
+def test_the_history_is_what_was_seen():
+    env = HistoryObservation(gym.make("CMAB-Tabular-v0", horizon=4))
+    nothing = [0, 0, 0, 0, 0.5, 0.5, 0, 0, 0, 1]
+    assert_array_equal(env.reset(seed=0)[0], nothing)
+    observation, reward, *_ = env.step(1)
+    log = np.float32(np.log(2) / np.log(5))
+    assert_array_equal(observation, [0, 0.25, 0, log, 0.5, reward, 0, 1, reward, 0.75])
+    assert_array_equal(env.reset()[0], nothing)
+
+
+def test_pseudo_rewards_by_hand():
+    """Table 1 (a): s10(r) is 0.7 for r = 0 and 0.4 for r = 1, s01(r) is 0.8 and 0.5."""
+    envs = {
+        content: PseudoRewardObservation(gym.make("CMAB-Tabular-v0"), content)
+        for content in ("bounds", "phi", "table")
+    }
+    seen = {content: [env.reset(seed=0)[0]] for content, env in envs.items()}
+    rewards = []
+    for arm in (0, 0, 0, 1):
+        for content, env in envs.items():
+            observation, reward, *_ = env.step(arm)
+            seen[content].append(observation)
+        rewards.append(reward)
+    assert_array_equal(seen["bounds"][0], [1, 1])
+    assert_array_equal(seen["phi"][0], [1, 1, 1, 1])
+    mean = np.mean(rewards[:3])
+    other = 0.7 - 0.3 * mean
+    # Arm 0 alone has the 4/2 pulls that make an arm significant.
+    assert_allclose(seen["bounds"][4], [mean, other], rtol=1e-6)
+    own = [0.8 - 0.3 * rewards[3], rewards[3]]
+    assert_allclose(seen["phi"][4], [mean, own[0], other, own[1]], rtol=1e-6)  # [l, k]
+    table = envs["table"].unwrapped.problem.pseudo_rewards
+    assert_allclose(seen["table"][4], table.ravel(), rtol=1e-6)
+
+
+def test_pseudo_rewards_follow_the_observation_inside():
+    inside = HistoryObservation(gym.make("CMAB-MovieLens-v0"))
+    env = PseudoRewardObservation(inside)
+    observation, _ = env.reset(seed=0)
+    assert observation.shape == (4 * 18 + 2 + 18,)
+    assert_array_equal(observation[: 4 * 18 + 2], inside.reset()[0])
+
+
+def test_everything_about_a_round():
+    env = FullInformation(gym.make("CMAB-MovieLens-v0"))
+    alone = [gym.make("CMAB-MovieLens-v0") for _ in range(18)]
+    for each in (env, *alone):
+        each.reset(seed=4)
+    for t in range(300):
+        _, reward, *_, info = env.step(t % 18)
+        assert info["rewards"].tolist() == [each.step(arm)[1] for arm, each in enumerate(alone)]
+        assert info["rewards"][t % 18] == reward
+        assert info["counterfactual_reward"] == np.delete(info["rewards"], t % 18).max()
+    info["rewards"][:] = -1
+    assert (env.step(0)[4]["rewards"] > 0).all()
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_scaled_rewards_are_a_line_from_0_to_1(env_id):
+    plain = gym.make(env_id, **NEEDS.get(env_id, {}))
+    scaled = ScaleReward(gym.make(env_id, **NEEDS.get(env_id, {})))
+    plain.reset(seed=0)
+    scaled.reset(seed=0)
+    low, high = plain.unwrapped.problem.reward_bounds
+    for t in range(300):
+        reward, other = plain.step(t % 2)[1], scaled.step(t % 2)[1]
+        assert 0 <= other <= 1
+        assert type(other) is float
+        assert other * (high - low) + low == pytest.approx(reward)
+
+
+def test_what_a_wrapper_cannot_be_put_on_is_refused():
+    for wrapper in SCALAR.values():
+        with pytest.raises(ValueError, match=f"{wrapper.__name__}.*expected a bandit of this pack"):
+            wrapper(gym.make("CartPole-v1"))
+    for name in SCALAR:
+        with pytest.raises(ValueError, match=f"{name}.*expected a native vector environment"):
+            getattr(vector, name)(gym.make_vec("CMAB-Tabular-v0", vectorization_mode="sync"))
+    for wrapper in (HistoryObservation, PseudoRewardObservation):
+        with pytest.raises(ValueError, match=r"outside ScaleReward: .*put ScaleReward outside"):
+            wrapper(ScaleReward(gym.make("CMAB-Tabular-v0")))
+    for wrapper in (vector.HistoryObservation, vector.PseudoRewardObservation):
+        with pytest.raises(ValueError, match="put ScaleReward outside"):
+            wrapper(vector.ScaleReward(gym.make_vec("CMAB-Tabular-v0")))
+    with pytest.raises(ValueError, match="unknown content 'phis': did you mean 'phi'"):
+        PseudoRewardObservation(gym.make("CMAB-Tabular-v0"), "phis")
