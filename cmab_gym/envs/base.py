@@ -436,7 +436,11 @@ def _build(cls: Any, settings: dict[str, Any]) -> BanditModel:
     for name in settings:
         if name not in known:
             raise ValueError(
-                checks.unknown(f"keyword of {_family(cls)}", name, [*known, "horizon", "step_info"])
+                checks.unknown(
+                    f"keyword of {_family(cls)}",
+                    name,
+                    [*known, "horizon", "step_info", "render_mode"],
+                )
             )
     model: BanditModel = cls.build_model(**settings)
     return model

@@ -1,0 +1,79 @@
+"""The laws of every model's draws and look-ups."""
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_array_equal
+from scipy import stats
+
+from cmab_gym.envs.latent import latent_model
+from cmab_gym.envs.tabular import tabular_model
+from cmab_gym.models import BanditModel, HistogramModel
+from cmab_gym.models.latent import ScaledBeta
+from cmab_gym.presets import LATENT
+from cmab_gym.problem import BanditProblem
+
+
+def histogram_model():
+    table = np.full((3, 3, 4), 3.0)
+    table[np.arange(3), np.arange(3)] = [0, 1, 2, 3]
+    problem = BanditProblem(table, np.arange(4.0), (0, 3))
+    return HistogramModel(np.array([[1, 1, 1, 1], [0, 2, 0, 2], [4, 0, 0, 0]]), problem)
+
+
+MODELS = {
+    "tabular": tabular_model("three-armed"),
+    "histogram": histogram_model(),
+    "latent": latent_model("two-arm-b"),
+    "soft": latent_model("three-arm-a", delta=0.3),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_trials_are_drawn_together_as_alone(name):
+    model = MODELS[name]
+    together = model.draw_trials([default_rng(seed) for seed in range(4)], 50)
+    for seed in range(4):
+        assert_array_equal(together[:, seed], model.draw(default_rng(seed), 50))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_one_reward_is_looked_up_as_many_are(name):
+    model = MODELS[name]
+    outcomes = model.draw(default_rng(0), 100)
+    if name == "histogram":
+        outcomes[:5, 0] = [0, 0.25, 0.5, 0.75, np.nextafter(1, 0)]  # the thresholds themselves
+    rewards, index = model.pull(outcomes, np.arange(model.n_arms)[None, :])
+    for row in range(100):
+        for arm in range(model.n_arms):
+            one = model.pull_one(outcomes, row, arm)
+            assert one == (rewards[row, arm], index[row, arm])
+            assert one == BanditModel.pull_one(model, outcomes, row, arm)
+            column = model.pull(outcomes[row : row + 1], np.array([[arm]]))
+            assert one == (column[0][0, 0], column[1][0, 0])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_index_is_the_rewards_place(name):
+    model = MODELS[name]
+    rewards, index = model.pull(model.draw(default_rng(1), 500), np.arange(model.n_arms)[None, :])
+    assert_array_equal(index, model.problem.reward_index(rewards))
+
+
+def test_latent_rewards_by_hand():
+    model, rng = latent_model("two-arm-b"), default_rng(8)
+    x = stats.beta(1.5, 5, scale=6).rvs(size=30, random_state=rng)
+    share = rng.random((2, 30))
+    by_hand = [2 * x - 1 + 2 * share[0], (3 - x) ** 2 - 1 + 2 * share[1]]
+    np.testing.assert_allclose(model.draw(default_rng(8), 30), np.transpose(by_hand), rtol=1e-12)
+
+
+@pytest.mark.parametrize("preset", LATENT.values())
+def test_the_presets_sources_are_scipys_number_for_number(preset):
+    own = ScaledBeta(*preset.beta, preset.scale)
+    scipys = stats.beta(*preset.beta, scale=preset.scale)
+    drawn = scipys.rvs(size=1000, random_state=default_rng(0))
+    assert_array_equal(own.rvs(1000, default_rng(0)), drawn)
+    q = np.linspace(0, 1, 101)
+    assert_array_equal(own.ppf(q), scipys.ppf(q))
+    assert own.support() == scipys.support()
