@@ -99,7 +99,7 @@ def parser() -> argparse.ArgumentParser:
         "--on", required=True, metavar="PROBLEMS", help="what to train on: genre or tabular"
     )
     learn.add_argument("--arms", type=int, help="number of arms, for tabular (default 10)")
-    learn.add_argument("--steps", type=int, default=2_000_000, help="pulls (default 2000000)")
+    learn.add_argument("--steps", type=int, default=1_000_000, help="pulls (default 1000000)")
     learn.add_argument("--horizon", type=int, default=1000, help="per episode (default 1000)")
     learn.add_argument("--seed", type=int, default=0, help="decides all random numbers (default 0)")
     learn.add_argument("--out", required=True, metavar="FILE", help="file to write, as model.zip")

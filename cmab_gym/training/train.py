@@ -26,7 +26,7 @@ def train(
     algorithm: str,
     on: str,
     path: str | Path,
-    steps: int = 2_000_000,
+    steps: int = 1_000_000,
     *,
     n_arms: int | None = None,
     horizon: int = 1000,
@@ -71,7 +71,7 @@ def train(
     from cmab_gym.agents.rl.model_file import write_model
 
     settings = {**TRAINING[name], **changes}
-    start = time.perf_counter()
+    started, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.perf_counter()
     model = _trained(cls, settings, problems, steps, horizon, seed, progress)
     description = {
         "algorithm": name,
@@ -84,7 +84,7 @@ def train(
         "steps": model.num_timesteps,
         "seed": seed,
         "versions": _versions(),
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "started": started,
         "seconds": round(time.perf_counter() - start, 1),
     }
     write_model(path, model, description)
