@@ -49,7 +49,7 @@ class GoodreadsEnv(BanditEnv):
         pad: buffer q that is added to the pseudo-rewards; default 0.1.
         mask_seed: which pseudo-rewards are forgotten.
         data: path of an archive in the layout of goodbooks-10k, to build any other table.
-        horizon, step_info: see `BanditEnv`.
+        horizon, step_info, render_mode: see `BanditEnv`.
 
     Registered ids:
         `CMAB-Goodreads-v0`.

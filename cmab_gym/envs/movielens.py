@@ -69,7 +69,7 @@ class MovieLensEnv(BanditEnv):
         mask_seed: which pseudo-rewards are forgotten; default genre_draw, so that each draw
             repeats both of the paper's random choices.
         data: path of the archive `ml-1m.zip`, to build any other table.
-        horizon, step_info: see `BanditEnv`.
+        horizon, step_info, render_mode: see `BanditEnv`.
 
     Registered ids:
         `CMAB-MovieLens-v0`.

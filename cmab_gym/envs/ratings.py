@@ -182,7 +182,7 @@ class RatingsEnv(BanditEnv):
         reward_support: the possible ratings; default those that occur.
         mask, pad, mask_seed: as in `MovieLensEnv`; default none.
         on_error: "skip" leaves damaged lines of a file out; default "raise".
-        horizon, step_info: see `BanditEnv`.
+        horizon, step_info, render_mode: see `BanditEnv`.
 
     Registered ids:
         `CMAB-Ratings-v0`.

@@ -15,7 +15,7 @@ from cmab_gym.history import CorrelatedHistory
 from cmab_gym.models.base import BanditModel
 
 _DOUBT = 0.05  # the chance that an interval misses an arm's mean
-_NAME = 30  # letters of an arm's name that are shown
+_NAME, _NAME_PIXELS = 30, 210  # how much of an arm's name is shown: in letters, in pixels
 _MOST_NAMES = 60  # of more arms only some are named in the picture
 _ALLOWED, _RULED_OUT = "#1f77b4", "#b5b5b5"
 
@@ -195,8 +195,9 @@ class Picture:
         self._axes = axes = figure.add_axes((left, bottom, right - left, top - bottom))
         named = range(0, n_arms, math.ceil(n_arms / _MOST_NAMES))
         axes.set(xlim=scene.reward_bounds, ylim=(n_arms - 0.5, -0.5))
-        axes.set_yticks(named, [scene.names[arm] for arm in named])
         axes.tick_params(axis="y", length=0, pad=14, labelsize=size)
+        axes.set_yticks(named, [scene.names[arm] for arm in named])
+        axes.set_yticklabels([_fitting(label) for label in axes.get_yticklabels()])
         axes.tick_params(axis="x", labelsize=9)
         unit = "" if scene.unit == "reward" else f" ({scene.unit})"
         axes.set_xlabel(f"mean reward{unit}, with 95 % interval", fontsize=9)
@@ -241,8 +242,8 @@ class Picture:
         """Return the picture of a scene, uint8 (height, width, 3)."""
         arms, (left, right) = np.arange(scene.pulls.size), scene.reward_bounds
         pulled, allowed = scene.pulls > 0, scene.competitive
-        # An interval that holds all rewards says nothing.
-        known = (scene.low > left) | (scene.high < right)
+        # An interval that holds all rewards says nothing; hundreds of them hide the rest.
+        known = ((scene.low > left) | (scene.high < right)) & (arms.size <= _MOST_NAMES)
         self._bands.set_verts(_boxes(arms[allowed], left, np.full(allowed.sum(), right), 0.5))
         self._bars.set_verts(_boxes(arms[pulled], left, scene.means[pulled], 0.34))
         self._bars.set_facecolor(np.where(allowed[pulled], _ALLOWED, _RULED_OUT))
@@ -344,5 +345,11 @@ def _whiskers(arms: IntArray, low: FloatArray, high: FloatArray) -> FloatArray:
     return lines
 
 
-def _shortened(name: str) -> str:
-    return name if len(name) <= _NAME else name[: _NAME - 1].rstrip() + "…"
+def _fitting(label: Any) -> str:
+    """Return as much of an arm's name as there is room for."""
+    name, width = label.get_text(), label.get_window_extent().width
+    return _shortened(name, int(len(name) * min(_NAME_PIXELS / max(width, 1), 1)))
+
+
+def _shortened(name: str, letters: int = _NAME) -> str:
+    return name if len(name) <= letters else name[: letters - 1].rstrip() + "…"

@@ -66,7 +66,7 @@ class TabularEnv(BanditEnv):
             conditional means of the pmf.
         reward_bounds: (low, high); default the smallest and largest reward.
         allow_invalid: accept pseudo-rewards that are not upper bounds.
-        horizon, step_info: see `BanditEnv`.
+        horizon, step_info, render_mode: see `BanditEnv`.
 
     Registered ids:
         `CMAB-Tabular-v0`.
