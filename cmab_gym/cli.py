@@ -94,12 +94,12 @@ def parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
 
     learn = commands.add_parser("train", help="train an agent beforehand (needs the extra rl)")
-    learn.add_argument("algorithm", metavar="ALGORITHM", help="ppo or a2c")
+    learn.add_argument("algorithm", metavar="ALGORITHM", help="a2c or ppo")
     learn.add_argument(
         "--on", required=True, metavar="PROBLEMS", help="what to train on: genre or tabular"
     )
     learn.add_argument("--arms", type=int, help="number of arms, for tabular (default 10)")
-    learn.add_argument("--steps", type=int, default=1_000_000, help="pulls (default 1000000)")
+    learn.add_argument("--steps", type=int, default=2_000_000, help="pulls (default 2000000)")
     learn.add_argument("--horizon", type=int, default=1000, help="per episode (default 1000)")
     learn.add_argument("--seed", type=int, default=0, help="decides all random numbers (default 0)")
     learn.add_argument("--out", required=True, metavar="FILE", help="file to write, as model.zip")

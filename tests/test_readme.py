@@ -66,7 +66,7 @@ def run_blocks(blocks):
 @pytest.mark.rl
 def test_blocks_of_reinforcement_learning_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    shorter = {"--trials 20": "--trials 1 --rounds 40", "--steps 1000000": "--steps 10000"}
+    shorter = {"--trials 20": "--trials 1 --rounds 40", "--steps 2000000": "--steps 10000"}
     shorter["--trials 100"] = "--trials 2 --rounds 40"
     blocks = []
     for language, text in RL_BLOCKS:

@@ -26,7 +26,7 @@ def train(
     algorithm: str,
     on: str,
     path: str | Path,
-    steps: int = 1_000_000,
+    steps: int = 2_000_000,
     *,
     n_arms: int | None = None,
     horizon: int = 1000,

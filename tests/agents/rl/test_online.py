@@ -191,15 +191,17 @@ def test_threads_end_with_their_trial(problem, rewards):
     assert learners() == []
 
 
-def test_threads_end_with_python_and_torch_keeps_its_number_of_threads():
+def test_a_new_process_ends_with_its_threads_and_keeps_what_is_global():
     program = (
+        "import random\n"
+        "state = random.getstate()\n"
         "from cmab_gym import make_agent\n"
         "from cmab_gym.envs.tabular import tabular_model\n"
         "agent = make_agent('a2c')\n"
         "agent.reset(tabular_model().problem, 2, 0)\n"
         "agent.act()\n"
         "import torch\n"
-        "print(torch.get_num_threads())\n"
+        "print(torch.get_num_threads(), random.getstate() == state)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -207,7 +209,7 @@ def test_threads_end_with_python_and_torch_keeps_its_number_of_threads():
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "2", "MKL_DYNAMIC": "false"},
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2 True\n", "")
 
 
 def test_an_error_of_the_learner_is_the_agents(problem):
