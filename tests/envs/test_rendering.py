@@ -144,6 +144,7 @@ def test_without_a_display_the_table_is_printed(capsys, monkeypatch):
     env.reset(seed=0)
     env.step(0)
     assert "round 1 of 5,000" in capsys.readouterr().out
+    check_env(env.unwrapped)
     env.close()
 
 
