@@ -55,7 +55,7 @@ def in_a_new_thread(function):
 
 @pytest.mark.parametrize("name", ALL)
 def test_it_keeps_the_contract_of_an_agent(name):
-    check_agent(name, rounds=40)
+    check_agent(name, rounds=34)  # PPO learns after 32
 
 
 def test_numbers_do_not_depend_on_batch_workers_or_other_agents():
@@ -90,9 +90,9 @@ def test_it_plays_what_learn_of_stable_baselines3_plays(name, problem, rewards):
             self.arms.append(int(action))
             return np.int64(0), rewards[len(self.arms) - 1, action], False, False, {}
 
-    agent = ALL[name](horizon=300, learning_rate=0.01)
-    arms = play(agent, problem, 300, rewards)
-    assert 10 < sum(arms) < 290
+    agent = ALL[name](horizon=150, learning_rate=0.01)
+    arms = play(agent, problem, 150, rewards)
+    assert 5 < sum(arms) < 145
 
     rng = agent_generator(0)
     seed = int(rng.integers(2**32))
@@ -104,11 +104,11 @@ def test_it_plays_what_learn_of_stable_baselines3_plays(name, problem, rewards):
         np.random.set_bit_generator(np.random.MT19937(seed))
         settings = {**TUNED[name.upper()], "learning_rate": 0.01}
         model = getattr(stable_baselines3, name.upper())("MlpPolicy", env, **settings)
-        model.learn(300)
+        model.learn(150)
     finally:
         torch.set_rng_state(state)
         np.random.set_bit_generator(bits)
-    assert env.arms[:300] == arms
+    assert env.arms[:150] == arms
 
 
 def agent_generator(seed):
@@ -119,9 +119,10 @@ def agent_generator(seed):
 
 @pytest.mark.parametrize("name", ALL)
 def test_it_learns_and_forgets_at_reset(name):
-    results = evaluate("CMAB-Tabular-v0", [name], rounds=600, trials=3, env_kwargs=EASY)
+    agent = f"{name}(horizon=200)"  # so that DQN has explored by round 20
+    results = evaluate("CMAB-Tabular-v0", [agent], rounds=300, trials=2, env_kwargs=EASY)
     pulls = results.finished[0].best_arm_pulls
-    late = (pulls[:, -1] - pulls[:, -21]) / 120  # the share in the last fifth
+    late = (pulls[:, -1] - pulls[:, -21]) / 60  # the share in the last fifth
     assert late.mean() > 0.9
 
 
