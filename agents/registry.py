@@ -24,9 +24,11 @@ from cmab_gym.agents.api import Agent
 from cmab_gym.agents.c_bandit import CBandit
 from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.one_trial import Copies
+from cmab_gym.agents.rl.frozen import Frozen
 from cmab_gym.agents.tightened import TightenedCBandit
 
 ENTRY_POINTS = "cmab_gym.agents"
+TRAINED = ".zip"  # ends the name of an agent that `cmab-gym train` wrote
 # What plays an index policy, by the prefix of its name.
 PLAYERS: dict[str, type[IndexAgent]] = {
     "": IndexAgent,
@@ -57,6 +59,9 @@ _SPECS: dict[str, AgentSpec] = {
         AgentSpec("ucb", "cmab_gym.agents.ucb:UCB"),
         AgentSpec("ts", "cmab_gym.agents.ts:TS"),
         AgentSpec("kl-ucb", "cmab_gym.agents.kl_ucb:KLUCB"),
+        AgentSpec("ppo", "cmab_gym.agents.rl.online:PPO"),
+        AgentSpec("a2c", "cmab_gym.agents.rl.online:A2C"),
+        AgentSpec("dqn", "cmab_gym.agents.rl.online:DQN"),
     )
 }
 
@@ -115,6 +120,7 @@ def make_agent(name: str, **parameters: Any) -> Agent:
         name: a registered name ("c-ucb"), one with parameters ("c-ucb(B=5)"), or where a class of
             your own is ("my_file.py:MyAgent", "package.module:MyPolicy"); "c-" in front of any
             index policy gives its correlated version, "tc-" the one with tightened pseudo-rewards.
+            Or the file that `cmab-gym train` wrote ("model.zip").
         parameters: passed to the policy or agent; they win over those in the name.
 
     Raises:
@@ -221,8 +227,8 @@ def _entry_points() -> tuple[Any, ...]:
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(text, str):
         raise ValueError(f"agent {text!r}: expected a name, such as 'c-ucb'")
-    # A path may hold brackets too: the parameters come after the class.
-    bracket = text.find("(", text.rfind(".py:") + 1)
+    # A path may hold brackets too: the parameters come after the class, or the trained agent.
+    bracket = text.find("(", max(text.rfind(".py:"), text.rfind(TRAINED)) + 1)
     if bracket < 0:
         return text, {}
     name, rest = text[:bracket], text[bracket + 1 :]
@@ -240,6 +246,8 @@ def _split(name: str) -> tuple[str, str]:
 
     A worker process may run in another folder.
     """
+    if name.endswith(TRAINED):
+        return "", str(Path(name).resolve())
     prefix, base = split_prefix(name)
     if prefix and Path(name.rpartition(":")[0] or "-").is_file():
         prefix, base = "", name
@@ -261,14 +269,19 @@ def without_file(make: AgentFactory) -> AgentFactory:
 
 
 def _named_factory(prefix: str, name: str, parameters: dict[str, Any]) -> AgentFactory:
-    if ":" not in name:
-        return _from_class(agent_class(prefix + name), prefix, parameters)
-    cls = _load_target(name)
-    if prefix and not is_policy(cls):
-        raise ValueError(
-            f"{name!r}: {prefix!r} needs an index policy, a class with index(), not act()"
-        )
-    return _from_class(cls, prefix, parameters)
+    if ":" in name and not name.endswith(TRAINED):
+        cls = _load_target(name)
+        if prefix and not is_policy(cls):
+            raise ValueError(
+                f"{name!r}: {prefix!r} needs an index policy, a class with index(), not act()"
+            )
+        return _from_class(cls, prefix, parameters)
+    if name.endswith(TRAINED):
+        factory = _from_class(Frozen, "", {"path": name, **parameters})
+    else:
+        factory = _from_class(agent_class(prefix + name), prefix, parameters)
+    factory()  # so that a wrong parameter, or a package that is not installed, is told at once
+    return factory
 
 
 def _from_class(cls: Any, prefix: str, parameters: dict[str, Any]) -> AgentFactory:

@@ -1,4 +1,4 @@
-"""The command `cmab-gym`: run, sweep, reproduce, inspect, envs, agents, data."""
+"""The command `cmab-gym`: run, sweep, train, reproduce, inspect, envs, agents, data."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
         required=True,
         metavar="AGENT",
         help="names (see `cmab-gym agents`), with parameters if need be: 'c-ucb(B=5)'; "
-        "or your own: my_file.py:MyAgent",
+        "or your own: my_file.py:MyAgent; or one that was trained: model.zip",
     )
     run.add_argument("--rounds", type=int, default=5000, help="pulls per trial (default 5000)")
     run.add_argument("--trials", type=int, default=100, help="independent trials (default 100)")
@@ -117,6 +117,18 @@ def parser() -> argparse.ArgumentParser:
     _add_workers(many)
     many.add_argument("--summary", action="store_true", help="only sum up what is finished")
     many.set_defaults(command=_sweep)
+
+    learn = commands.add_parser("train", help="train an agent beforehand (needs the extra rl)")
+    learn.add_argument("algorithm", metavar="ALGORITHM", help="a2c or ppo")
+    learn.add_argument(
+        "--on", required=True, metavar="PROBLEMS", help="what to train on: genre or tabular"
+    )
+    learn.add_argument("--arms", type=int, help="number of arms, for tabular (default 10)")
+    learn.add_argument("--steps", type=int, default=2_000_000, help="pulls (default 2000000)")
+    learn.add_argument("--horizon", type=int, default=1000, help="per episode (default 1000)")
+    learn.add_argument("--seed", type=int, default=0, help="decides all random numbers (default 0)")
+    learn.add_argument("--out", required=True, metavar="FILE", help="file to write, as model.zip")
+    learn.set_defaults(command=_train)
 
     again = commands.add_parser("reproduce", help="run the paper's experiments and compare")
     again.add_argument(
@@ -324,6 +336,25 @@ def _reproduce(chosen: argparse.Namespace) -> int:
     counts = table["verdict"].value_counts()
     print_table(("verdict", "values"), [(str(name), str(count)) for name, count in counts.items()])
     print(f"written to {out}: read {out / 'report.md'}")
+    return OK
+
+
+def _train(chosen: argparse.Namespace) -> int:
+    from cmab_gym.training import train
+
+    with progress_bar("training", chosen.steps, "rounds") as advance:
+        trained = train(
+            chosen.algorithm,
+            chosen.on,
+            chosen.out,
+            chosen.steps,
+            n_arms=chosen.arms,
+            horizon=chosen.horizon,
+            seed=chosen.seed,
+            progress=advance,
+        )
+    print(f"{trained['steps']:,} rounds in {trained['seconds']:.0f} seconds")
+    print(f"written to {chosen.out}: play it by `cmab-gym run ENV --agents {chosen.out}`")
     return OK
 
 

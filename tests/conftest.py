@@ -1,3 +1,4 @@
+import importlib.util
 import os
 from pathlib import Path
 
@@ -10,6 +11,14 @@ settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def pytest_runtest_setup(item):
+    """Skip what needs an extra that is not installed; fail where it has to be, as in CI."""
+    if item.get_closest_marker("rl") and importlib.util.find_spec("stable_baselines3") is None:
+        required = os.environ.get("CMAB_GYM_REQUIRE_RL")
+        refuse = pytest.fail if required else pytest.skip
+        refuse("stable-baselines3 is not installed: pip install 'cmab-gym[rl]'")
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,11 @@ from distributed import LocalCluster
 from cmab_gym.cli import main
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+# Blocks after the comment "rl" need that extra.
+BLOCK = re.compile(r"(^<!-- rl -->\n)?^```(\w+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+EVERY_BLOCK = BLOCK.findall(README)
+BLOCKS = [(language, text) for mark, language, text in EVERY_BLOCK if not mark]
+RL_BLOCKS = [(language, text) for mark, language, text in EVERY_BLOCK if mark]
 INSTALLS = "python3 -m venv"
 
 
@@ -47,8 +51,17 @@ def test_python_blocks_and_commands_run(tmp_path, monkeypatch, capsys, two_worke
         "stars": rng.integers(1, 6, 900),
     }
     pd.DataFrame(ratings).to_csv("ratings.csv", index=False)
+    run_blocks(BLOCKS)
+    out = capsys.readouterr().out
+    assert "c-moss" in out
+    assert "CMAB-Tabular-v0" in out
+    assert "EpsilonGreedy" in out
+    assert "24 finished: sweep/summary.csv" in out
+
+
+def run_blocks(blocks):
     python = {"__name__": "readme"}  # one program, as a reader would go on
-    for language, text in BLOCKS:
+    for language, text in blocks:
         named = re.match(r"# (\w+\.py)\n", text)
         if language == "yaml":
             Path("sweep.yaml").write_text(text)
@@ -61,11 +74,22 @@ def test_python_blocks_and_commands_run(tmp_path, monkeypatch, capsys, two_worke
                 program, *arguments = shlex.split(line)
                 assert program == "cmab-gym"
                 assert main(arguments) == 0, line
+
+
+@pytest.mark.rl
+def test_blocks_of_reinforcement_learning_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shorter = {"--trials 20": "--trials 1 --rounds 40", "--steps 2000000": "--steps 10000"}
+    shorter["--trials 100"] = "--trials 2 --rounds 40"
+    blocks = []
+    for language, text in RL_BLOCKS:
+        for long, short in shorter.items():
+            text = text.replace(long, short)
+        blocks.append((language, text))
+    run_blocks(blocks)
     out = capsys.readouterr().out
-    assert "c-moss" in out
-    assert "CMAB-Tabular-v0" in out
-    assert "EpsilonGreedy" in out
-    assert "24 finished: sweep/summary.csv" in out
+    assert "dqn" in out
+    assert "genre.zip" in out
 
 
 def test_the_main_job_prints_the_readmes_table(tmp_path, capsys):

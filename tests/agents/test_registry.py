@@ -51,7 +51,11 @@ def own_registry(monkeypatch):
     monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
 
 
-BUILT_IN = ["random"] + [p + name for name in ("ucb", "ts", "kl-ucb") for p in ("", "c-", "tc-")]
+BUILT_IN = [
+    "random",
+    *(prefix + name for name in ("ucb", "ts", "kl-ucb") for prefix in ("", "c-", "tc-")),
+    *("ppo", "a2c", "dqn"),
+]
 
 
 def test_names():

@@ -1,0 +1,150 @@
+"""Networks that treat all arms alike, as a bandit does: relabelling the arms relabels the output.
+
+One small network looks at each arm's part of `history_features`; the largest and the mean of what
+it sees in all arms stand for the rest. So nothing depends on the number of arms, and no arm can be
+learned by heart. Imports torch: to be imported where the extra `rl` is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.common.type_aliases import Schedule
+from torch import Tensor, nn
+
+from cmab_gym.arrays import FloatArray
+
+FeatureArray: TypeAlias = NDArray[np.float32]
+_PER_ARM, _SHARED = 4, 2  # numbers of `history_features`: 4 K + 2
+_MEAN = 2  # of an arm's 4, which is its mean
+_INPUTS = _PER_ARM + _SHARED + 1
+_MAGNIFIED = 10
+
+
+class ArmScores(nn.Module):
+    """Gives each arm a score.
+
+    Args:
+        width: of the hidden layers.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.look = ArmSummary(width)
+        self.score = nn.Sequential(nn.Linear(3 * width, width), nn.Tanh(), nn.Linear(width, 1))
+        # Past the hidden layers, whose bounded output is slow to learn to be greedy.
+        self.direct = nn.Linear(_INPUTS, 1, bias=False)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Map `history_features`, (B, 4 K + 2), to scores, (B, K)."""
+        arms, summary = self.look(features)
+        seen = torch.cat([arms, summary[:, None, :].expand(-1, arms.shape[1], -1)], dim=2)
+        scores: Tensor = (self.score(seen) + self.direct(arm_inputs(features)))[:, :, 0]
+        return scores
+
+
+class ArmSummary(nn.Module):
+    """Looks at each arm, and sums up all of them.
+
+    Args:
+        width: W, the size of what is seen in an arm.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.arm = nn.Sequential(nn.Linear(_INPUTS, width), nn.Tanh())
+
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Map `history_features` to what is seen in the arms, (B, K, W), and in all, (B, 2 W)."""
+        arms = self.arm(arm_inputs(features))
+        return arms, torch.cat([arms.amax(dim=1), arms.mean(dim=1)], dim=1)
+
+
+def arm_inputs(features: Tensor) -> Tensor:
+    """Give each arm its own numbers of `history_features`, the shared ones, and its lag.
+
+    The lag is how much less its mean is than the largest mean of an arm, magnified: what
+    matters are differences that are small in the interval of rewards.
+
+    Returns:
+        (B, K, 7).
+    """
+    own, shared = features[:, :-_SHARED], features[:, -_SHARED:]
+    per_arm = own.reshape(len(own), _PER_ARM, -1).transpose(1, 2)
+    mean = per_arm[:, :, _MEAN : _MEAN + 1]
+    lag = _MAGNIFIED * (mean.amax(dim=1, keepdim=True) - mean)
+    everywhere = shared[:, None, :].expand(-1, per_arm.shape[1], -1)
+    return torch.cat([per_arm, everywhere, lag], dim=2)
+
+
+class _ActorAndCritic(nn.Module):
+    """What stable-baselines3 calls an extractor: one part for the arms, one for the value."""
+
+    def __init__(self, n_arms: int, width: int) -> None:
+        super().__init__()
+        self.latent_dim_pi, self.latent_dim_vf = n_arms, 2 * width
+        self.actor = ArmScores(width)
+        self.critic = ArmSummary(width)
+
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        return self.forward_actor(features), self.forward_critic(features)
+
+    def forward_actor(self, features: Tensor) -> Tensor:
+        scores: Tensor = self.actor(features)
+        return scores
+
+    def forward_critic(self, features: Tensor) -> Tensor:
+        summary: Tensor = self.critic(features)[1]
+        return summary
+
+
+class ArmPolicy(ActorCriticPolicy):
+    """The policy of PPO and A2C with these networks.
+
+    Args:
+        width: of the hidden layers.
+        given: as for `ActorCriticPolicy`.
+    """
+
+    def __init__(self, *given: Any, width: int, **more: Any) -> None:
+        self._width = width
+        super().__init__(*given, **more)
+
+    def _build_mlp_extractor(self) -> None:
+        n_arms = int(self.action_space.n)  # type: ignore[attr-defined]
+        self.mlp_extractor = _ActorAndCritic(n_arms, self._width)  # type: ignore[assignment]
+
+    def _build(self, lr_schedule: Schedule) -> None:
+        super()._build(lr_schedule)
+        self.action_net = nn.Identity()  # the scores are the logits
+        # Nearly equal scores to begin with, as stable-baselines3 does for its own networks.
+        extractor: Any = self.mlp_extractor
+        for layer in (extractor.actor.score[-1], extractor.actor.direct):
+            nn.init.orthogonal_(layer.weight, gain=0.01)
+        make_optimizer: Any = self.optimizer_class
+        self.optimizer = make_optimizer(
+            self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs
+        )
+
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        return {**super()._get_constructor_parameters(), "width": self._width}
+
+
+def scores_of(network: ArmScores, features: FeatureArray) -> FloatArray:
+    """Return the scores, float64 (B, K), by a network of 64-bit numbers.
+
+    Float64 and one thread: so that a trial's scores are the same in any batch, but for rounding
+    errors far below all that matters.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.no_grad():
+            scores: FloatArray = network(torch.from_numpy(features).double()).numpy()
+    finally:
+        torch.set_num_threads(threads)
+    return scores

@@ -1,0 +1,24 @@
+"""The optional packages of the extra `rl`, imported where they are used."""
+
+from __future__ import annotations
+
+import importlib
+import random
+from types import ModuleType
+
+
+def stable_baselines3() -> ModuleType:
+    """Import stable-baselines3.
+
+    Raises:
+        ValueError: it, or a package it needs, is not installed.
+    """
+    state = random.getstate()  # one of the packages imported draws from it
+    try:
+        return importlib.import_module("stable_baselines3")
+    except ImportError as error:
+        raise ValueError(
+            f"reinforcement learning needs the extra `rl` ({error}): pip install 'cmab-gym[rl]'"
+        ) from error
+    finally:
+        random.setstate(state)

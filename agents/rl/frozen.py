@@ -1,0 +1,73 @@
+"""Agents that were trained beforehand and learn no more: `make_agent("model.zip")`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.random import Generator
+
+from cmab_gym.agents.index_agent import argmax_with_random_ties
+from cmab_gym.agents.rl.model_file import read_description, read_network
+from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.history import History
+from cmab_gym.problem import BanditProblem
+from cmab_gym.streams import TrialStreams, as_streams
+
+
+class Frozen:
+    """Plays what `cmab-gym train` learned; all that it knows of a trial is the trial's history.
+
+    It plays any number of arms, whatever number it was trained on.
+
+    Args:
+        path: the file that `cmab-gym train` wrote.
+        greedy: pull the arm of the largest score; False draws arms with the chances that the
+            scores stand for, as in training.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is no such file, or the extra `rl` is not installed.
+
+    Cost per round: O(K) for each trial, through a small network.
+
+    Source: Duan et al. (2016) and Wang et al. (2016) for learning to play bandits.
+    """
+
+    def __init__(self, path: str | Path, greedy: bool = False) -> None:
+        self.path, self.greedy = Path(path), greedy
+        self.description = read_description(self.path)
+        self._network = read_network(self.path)
+
+    def __repr__(self) -> str:
+        return f"Frozen({str(self.path)!r}, greedy={self.greedy})"
+
+    def reset(
+        self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
+    ) -> None:
+        """Begin new trials: see `Agent.reset`."""
+        self._bounds = problem.reward_bounds
+        self._history = History(trials, problem.n_arms)
+        self._rng = as_streams(rng, trials)
+
+    def act(self) -> IntArray:
+        """Choose an arm for each trial, int64 (B,)."""
+        from cmab_gym.agents.rl.arm_networks import scores_of
+
+        features = self._history.features(self.description["horizon"], self._bounds)
+        scores = scores_of(self._network, features)
+        if self.greedy:
+            # Rounded, so that arms with the same history are equal whatever the batch.
+            return argmax_with_random_ties(np.round(scores, 9), self._rng.uniform())
+        return _drawn(scores, self._rng.uniform())
+
+    def update(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Add the rewards to the history."""
+        self._history.update(arms, rewards)
+
+
+def _drawn(scores: FloatArray, uniform: FloatArray) -> IntArray:
+    """Draw from the softmax of the scores (B, K) by uniform numbers (B,)."""
+    chances = np.exp(scores - scores.max(axis=1, keepdims=True)).cumsum(axis=1)
+    arms: IntArray = (chances[:, :-1] <= uniform[:, None] * chances[:, -1:]).sum(axis=1)
+    return arms

@@ -1,0 +1,125 @@
+"""`ProblemVecEnv`: many episodes at once, each of a new problem, for stable-baselines3."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import gymnasium as gym
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from stable_baselines3.common.vec_env import VecEnv
+
+from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.history import history_features, n_history_features
+from cmab_gym.training.problems import ProblemDistribution
+
+Features: TypeAlias = NDArray[np.float32]
+
+
+class ProblemVecEnv(VecEnv):
+    """Plays N episodes in lockstep; each is a new problem of a distribution.
+
+    The observation is that of `HistoryObservation`, made of the rewards that were drawn. What is
+    learned from is minus the gap of the arm pulled: the expected reward, without its noise,
+    compared with the best arm's. An agent never sees it. So that not all episodes are equally
+    old, the first ones end early, at ages that are spread evenly.
+
+    Args:
+        problems: the distribution.
+        n_envs: N.
+        horizon: rounds of an episode.
+        rng: decides problems and rewards.
+    """
+
+    def __init__(
+        self, problems: ProblemDistribution, n_envs: int, horizon: int, rng: Generator
+    ) -> None:
+        self._problems, self._horizon, self._rng = problems, horizon, rng
+        shape = (n_envs, problems.n_arms)
+        self._pulls: IntArray = np.zeros(shape, dtype=np.int64)
+        self._sums: FloatArray = np.zeros(shape)
+        self._gaps: FloatArray = np.zeros(shape)
+        self._thresholds: FloatArray = np.zeros((*shape, problems.rewards.size - 1))
+        self._last_arm: IntArray = np.full(n_envs, -1)
+        self._last_reward: FloatArray = np.zeros(n_envs)
+        self._t: IntArray = np.zeros(n_envs, dtype=np.int64)
+        self._end: IntArray = np.maximum(1, np.arange(1, n_envs + 1) * horizon // n_envs)
+        self._each = np.arange(n_envs)
+        self._arms: IntArray = np.zeros(n_envs, dtype=np.int64)
+        size = (n_history_features(problems.n_arms),)
+        super().__init__(
+            n_envs,
+            gym.spaces.Box(0, 1, size, np.float32),
+            gym.spaces.Discrete(problems.n_arms),
+        )
+
+    def reset(self) -> Features:
+        """Begin an episode in each environment."""
+        for env in range(self.num_envs):
+            self._begin(env)
+        return self._features()
+
+    def step_async(self, actions: IntArray) -> None:
+        """Take the arms to pull, int64 (N,)."""
+        self._arms = actions
+
+    def step_wait(self) -> tuple[Features, FloatArray, Any, list[dict[str, Any]]]:
+        """Pull them."""
+        pulled = (self._each, self._arms)
+        uniform = self._rng.random(self._each.size)
+        index: IntArray = (uniform[:, None] >= self._thresholds[pulled]).sum(axis=1)
+        reward = self._problems.rewards[index]
+        self._pulls[pulled] += 1
+        self._sums[pulled] += reward
+        self._last_arm[:], self._last_reward[:] = self._arms, reward
+        self._t += 1
+        gains = -self._gaps[pulled]
+        over = self._t >= self._end
+        infos: list[dict[str, Any]] = [{} for _ in self._each]
+        if over.any():
+            last = self._features()
+            for env in np.flatnonzero(over).tolist():
+                infos[env]["terminal_observation"] = last[env]
+                self._begin(env)
+                self._end[env] = self._horizon
+        return self._features(), gains.astype(np.float32), over, infos
+
+    def _begin(self, env: int) -> None:
+        pmf = self._problems.draw(self._rng)
+        means = pmf @ self._problems.rewards
+        self._gaps[env] = means.max() - means
+        self._thresholds[env] = np.cumsum(pmf, axis=1)[:, :-1]
+        self._pulls[env], self._sums[env] = 0, 0
+        self._last_arm[env], self._last_reward[env], self._t[env] = -1, 0, 0
+
+    def _features(self) -> Features:
+        means = self._sums / np.maximum(self._pulls, 1)
+        return history_features(
+            self._pulls,
+            means,
+            self._last_arm,
+            self._last_reward,
+            self._t,
+            self._horizon,
+            (0.0, 1.0),
+        )
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute, once for each environment asked for."""
+        return [getattr(self, attr_name, None) for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refuse: the environments have no attributes of their own."""
+        raise NotImplementedError("the environments are one object: set its attributes")
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **more: Any) -> Any:
+        """Refuse: the environments have no methods of their own."""
+        raise NotImplementedError("the environments are one object: call its methods")
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Say that no environment is wrapped."""
+        return [False for _ in self._get_indices(indices)]

@@ -1,0 +1,146 @@
+"""The environments as stable-baselines3 wants them."""
+
+import warnings
+from functools import partial
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from cmab_gym.wrappers import (
+    FullInformation,
+    HistoryObservation,
+    PseudoRewardObservation,
+    ScaleReward,
+)
+
+pytestmark = pytest.mark.rl
+
+IDS = {
+    "CMAB-Tabular-v0": {"preset": "table1-b"},
+    "CMAB-Latent-v0": {"preset": "two-arm-a"},
+    "CMAB-MovieLens-v0": {"task": "movie"},
+    "CMAB-Goodreads-v0": {},
+}
+
+
+def monitored(env):
+    from stable_baselines3.common.monitor import Monitor
+
+    return Monitor(env)
+
+
+WRAPPERS = {
+    "history": [HistoryObservation],
+    "pseudo-rewards": [PseudoRewardObservation],
+    "all rewards": [FullInformation],
+    "history, scaled rewards": [HistoryObservation, ScaleReward],
+    "time limit": [partial(gym.wrappers.TimeLimit, max_episode_steps=5)],
+    "episode statistics": [gym.wrappers.RecordEpisodeStatistics],
+    "monitor": [HistoryObservation, monitored],
+}
+
+
+def make(env_id, wrappers=(), **settings):
+    env = gym.make(env_id, **settings)
+    for wrapper in wrappers:
+        env = wrapper(env)
+    return env
+
+
+@pytest.mark.parametrize("horizon", [1, 7, 5000])
+@pytest.mark.parametrize(
+    ("env_id", "wrappers"),
+    [*((env_id, "none") for env_id in IDS), *(("CMAB-MovieLens-v0", name) for name in WRAPPERS)],
+)
+def test_check_env_finds_nothing(env_id, wrappers, horizon):
+    from stable_baselines3.common.env_checker import check_env
+
+    env = make(env_id, WRAPPERS.get(wrappers, []), horizon=horizon, **IDS[env_id])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env, warn=True)
+
+
+def test_check_env_finds_what_is_wrong():
+    from stable_baselines3.common.env_checker import check_env
+
+    class Wrong(gym.Wrapper):
+        def reset(self, **given):
+            return super().reset(**given)[0]
+
+    with pytest.raises(AssertionError, match="reset"):
+        check_env(Wrong(make("CMAB-Tabular-v0")), warn=True)
+
+
+def dummy(makers):
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    return DummyVecEnv(makers)
+
+
+def subproc(start_method, makers):
+    from stable_baselines3.common.vec_env import SubprocVecEnv
+
+    with warnings.catch_warnings():
+        # Python 3.12 and newer warn of every fork of a process with threads, such as torch's.
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        return SubprocVecEnv(makers, start_method=start_method)
+
+
+VEC_ENVS = {
+    "dummy": dummy,
+    "fork": partial(subproc, "fork"),
+    "spawn": partial(subproc, "spawn"),
+}
+
+
+@pytest.mark.parametrize("kind", VEC_ENVS)
+def test_a_vec_env_plays_what_its_environments_play(kind):
+    def make_one():  # inside, so that another process needs no import of this file
+        return HistoryObservation(gym.make("CMAB-Tabular-v0", horizon=7, preset="table1-b"))
+
+    vec_env = VEC_ENVS[kind]([make_one, make_one])
+    alone = [make_one(), make_one()]
+    arms = np.random.default_rng(0).integers(0, 2, (20, 2))
+    try:
+        vec_env.seed(5)
+        seen = [vec_env.reset()]
+        expected = [np.stack([env.reset(seed=5 + i)[0] for i, env in enumerate(alone)])]
+        for round_, pulled in enumerate(arms, start=1):
+            observations, rewards, dones, infos = vec_env.step(pulled)
+            steps = [env.step(arm) for env, arm in zip(alone, pulled, strict=True)]
+            assert rewards.tolist() == [step[1] for step in steps]
+            assert dones.tolist() == [round_ % 7 == 0] * 2
+            assert [info["regret"] for info in infos] == [step[4]["regret"] for step in steps]
+            if dones[0]:
+                last = np.stack([info["terminal_observation"] for info in infos])
+                assert np.array_equal(last, np.stack([step[0] for step in steps]))
+                assert not infos[0]["TimeLimit.truncated"]
+            seen.append(observations)
+            expected.append(
+                np.stack(
+                    [
+                        env.reset()[0] if dones[0] else step[0]
+                        for env, step in zip(alone, steps, strict=True)
+                    ]
+                )
+            )
+        assert np.array_equal(np.stack(seen), np.stack(expected))
+    finally:
+        vec_env.close()
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "A2C", "DQN"])
+def test_algorithms_learn_on_the_environments_as_they_are(algorithm):
+    import stable_baselines3
+
+    env = gym.make("CMAB-Tabular-v0", pmf=[[0.05, 0.85], [0.0, 0.1]], horizon=50)
+    cls = getattr(stable_baselines3, algorithm)
+    short = {"learning_starts": 10} if algorithm == "DQN" else {"n_steps": 20}
+    if algorithm == "PPO":
+        short["batch_size"] = 20
+    model = cls("MlpPolicy", env, learning_rate=0.01, gamma=0.0, seed=0, device="cpu", **short)
+    model.learn(600)
+    arm, _ = model.predict(np.int64(0), deterministic=True)
+    assert arm == 1  # it gives 1 in 95 % of all rounds, arm 0 in 10 %

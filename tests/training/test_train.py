@@ -1,0 +1,179 @@
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+import cmab_gym
+from cmab_gym import check_agent, evaluate, make_agent
+from cmab_gym.cli import main
+from cmab_gym.training import train
+
+pytestmark = pytest.mark.rl
+
+SHORT = {"horizon": 50, "n_arms": 3, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A PPO agent, trained well enough to be told from chance."""
+    path = tmp_path_factory.mktemp("models") / "ppo (1).zip"
+    train("ppo", "tabular", path, 60_000, **SHORT)
+    return path
+
+
+def weights(path):
+    with zipfile.ZipFile(path) as archive:
+        return archive.read("policy.pth")
+
+
+def changed(path, to, **entries):
+    """Copy a model's file, with other entries."""
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(to, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, entries.get(name.replace(".", "_"), old.read(name)))
+    return to
+
+
+def test_it_beats_chance_on_problems_it_has_not_seen(model):
+    pmf = np.outer([0.5, 0.5], np.outer([0.8, 0.2], [0.2, 0.8])).reshape(2, 2, 2).tolist()
+    results = evaluate(
+        "CMAB-Tabular-v0",
+        {"ppo": str(model), "greedy": f"{model}(greedy=True)", "random": "random"},
+        rounds=50,
+        trials=100,
+        env_kwargs={"pmf": pmf},
+    )
+    regret = {run.label: run.regret[:, -1].mean() for run in results.finished}
+    assert regret["ppo"] < 0.7 * regret["random"]
+    assert regret["greedy"] < 0.7 * regret["random"]
+
+
+@pytest.mark.parametrize("parameters", ["", "(greedy=True)"])
+def test_it_keeps_the_contract_of_an_agent_for_any_number_of_arms(model, parameters):
+    check_agent(f"{model}{parameters}")
+
+
+def test_numbers_do_not_depend_on_batch_or_workers(model):
+    def regret(**how):
+        agents = [str(model), f"{model}(greedy=True)"]
+        results = evaluate("CMAB-MovieLens-v0", agents, rounds=60, trials=5, **how)
+        return np.stack([run.regret for run in results.finished])
+
+    expected = regret()
+    assert np.array_equal(expected, regret(batch_size=1))
+    assert np.array_equal(expected, regret(batch_size=3, n_jobs=2))
+
+
+def test_the_same_seed_gives_the_same_agent_and_the_users_random_state_is_left(model, tmp_path):
+    import torch
+
+    before = np.random.get_state(legacy=False)["state"]["key"].tobytes(), torch.get_rng_state()
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        train("a2c", "tabular", tmp_path / f"{name}.zip", 3000, **{**SHORT, "seed": seed})
+    assert weights(tmp_path / "a.zip") == weights(tmp_path / "b.zip")
+    assert weights(tmp_path / "a.zip") != weights(tmp_path / "c.zip")
+    assert np.random.get_state(legacy=False)["state"]["key"].tobytes() == before[0]
+    assert torch.equal(torch.get_rng_state(), before[1])
+
+
+def test_the_file_says_how_it_was_trained(model):
+    with zipfile.ZipFile(model) as archive:
+        assert sorted(archive.namelist()) == ["cmab_gym.json", "policy.pth"]
+        said = json.loads(archive.read("cmab_gym.json"))
+    assert said["algorithm"] == "ppo"
+    assert said["trained_on"] == "tabular"
+    assert (said["n_arms"], said["horizon"], said["seed"]) == (3, 50, 3)
+    assert said["steps"] >= 60_000
+    assert said["versions"]["cmab-gym"] == cmab_gym.__version__
+    assert {"torch", "stable-baselines3", "numpy", "gymnasium", "python"} <= set(said["versions"])
+    assert make_agent(str(model)).description == said
+
+
+def test_the_command_trains_and_plays(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    train_it = "train ppo --on tabular --arms 3 --steps 9000 --horizon 20 --out models/p.zip"
+    assert main(train_it.split()) == 0
+    printed = capsys.readouterr()
+    assert "16,384 rounds in" in printed.out
+    assert "written to models/p.zip" in printed.out
+    assert "training" in printed.err  # the progress bar
+    run = "run CMAB-Tabular-v0 --agents ts models/p.zip --rounds 20 --trials 2"
+    assert main(run.split()) == 0
+    assert "models/p.zip" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("ppo --on movies --out m.zip", "unknown distribution 'movies': known are genre, tabular"),
+        ("pop --on genre --out m.zip", "unknown algorithm 'pop': did you mean 'ppo'"),
+        ("ppo --on genre --out m.pt", "file 'm.pt': expected a name that ends in .zip"),
+        ("ppo --on genre --arms 3 --out m.zip", "arms=3 on 'genre': expected 18"),
+        ("ppo --on genre --steps 0 --out m.zip", "steps=0: expected an integer of at least 1"),
+    ],
+)
+def test_wrong_arguments(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", *arguments.split()]) == 2
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_setting():
+    with pytest.raises(ValueError, match="unknown setting of PPO 'n_step': did you mean 'n_steps'"):
+        train("ppo", "tabular", "m.zip", n_step=3)
+
+
+def test_an_interrupted_training_leaves_no_file(tmp_path):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train("ppo", "tabular", tmp_path / "m.zip", 3000, **SHORT, progress=interrupt)
+    assert list(tmp_path.iterdir()) == []
+
+
+class Evil:
+    def __reduce__(self):
+        return (pytest.fail, ("the file ran code",))
+
+
+def test_wrong_files(model, tmp_path):
+    import torch
+
+    with pytest.raises(FileNotFoundError, match=r"none.zip is not a file: expected one that"):
+        make_agent(str(tmp_path / "none.zip"))
+    (tmp_path / "text.zip").write_text("not a zip")
+    with pytest.raises(ValueError, match="is no agent that `cmab-gym train` wrote"):
+        make_agent(str(tmp_path / "text.zip"))
+    later = changed(model, tmp_path / "later.zip", cmab_gym_json='{"format": 99}')
+    with pytest.raises(ValueError, match="has the format 99: expected 1"):
+        make_agent(str(later))
+    broken = changed(model, tmp_path / "broken.zip", policy_pth=weights(model)[:-100])
+    with pytest.raises(ValueError, match="has no usable weights"):
+        make_agent(str(broken))
+    for run_code in (pickle.dumps(Evil()), _saved(torch, Evil())):
+        evil = changed(model, tmp_path / "evil.zip", policy_pth=run_code)
+        with pytest.raises(ValueError, match="has no usable weights"):
+            make_agent(str(evil))
+    with pytest.raises(ValueError, match=r"Frozen: .*'greed'; its parameters are"):
+        make_agent(f"{model}(greed=True)")
+
+
+def _saved(torch, thing):
+    buffer = io.BytesIO()
+    torch.save(thing, buffer)
+    return buffer.getvalue()
+
+
+def test_what_stable_baselines3_saves_is_not_read(tmp_path):
+    import gymnasium as gym
+    import stable_baselines3
+
+    model = stable_baselines3.A2C("MlpPolicy", gym.make("CMAB-Tabular-v0"), device="cpu")
+    model.save(tmp_path / "theirs.zip")
+    with pytest.raises(ValueError, match=r"no agent that `cmab-gym train` wrote .*run any code"):
+        make_agent(str(tmp_path / "theirs.zip"))
