@@ -51,7 +51,7 @@ def test_python_blocks_and_commands_run(tmp_path, monkeypatch, capsys, two_worke
         "stars": rng.integers(1, 6, 900),
     }
     pd.DataFrame(ratings).to_csv("ratings.csv", index=False)
-    run_blocks(BLOCKS)
+    run_blocks(BLOCKS, {"tcp://127.0.0.1:8786": two_workers})
     out = capsys.readouterr().out
     assert "c-moss" in out
     assert "CMAB-Tabular-v0" in out
@@ -59,10 +59,13 @@ def test_python_blocks_and_commands_run(tmp_path, monkeypatch, capsys, two_worke
     assert "24 finished: sweep/summary.csv" in out
 
 
-def run_blocks(blocks):
+def run_blocks(blocks, replaced):
+    """Run blocks, with some texts replaced by others."""
     python = {"__name__": "readme"}  # one program, as a reader would go on
     for language, text in blocks:
         named = re.match(r"# (\w+\.py)\n", text)
+        for old, new in replaced.items():
+            text = text.replace(old, new)
         if language == "yaml":
             Path("sweep.yaml").write_text(text)
         if language == "python" and named:
@@ -70,7 +73,7 @@ def run_blocks(blocks):
         if language == "python":
             exec(compile(text, "README.md", "exec"), python)  # noqa: S102
         if language == "bash" and INSTALLS not in text:
-            for line in text.replace("tcp://127.0.0.1:8786", two_workers).splitlines():
+            for line in text.splitlines():
                 program, *arguments = shlex.split(line)
                 assert program == "cmab-gym"
                 assert main(arguments) == 0, line
@@ -81,12 +84,7 @@ def test_blocks_of_reinforcement_learning_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     shorter = {"--trials 20": "--trials 1 --rounds 40", "--steps 2000000": "--steps 10000"}
     shorter["--trials 100"] = "--trials 2 --rounds 40"
-    blocks = []
-    for language, text in RL_BLOCKS:
-        for long, short in shorter.items():
-            text = text.replace(long, short)
-        blocks.append((language, text))
-    run_blocks(blocks)
+    run_blocks(RL_BLOCKS, shorter)
     out = capsys.readouterr().out
     assert "dqn" in out
     assert "genre.zip" in out
