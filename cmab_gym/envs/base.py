@@ -270,7 +270,9 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         Args:
             seed: an integer s, for the seeds s, s + 1, ...; or one for each sub-environment; None
                 continues the reward streams.
-            options: ignored, but for "reset_mask", which may not leave a sub-environment out.
+            options: {"info": False} leaves the info empty: with many arms and sub-environments its
+                copies of the table take most of the memory. "reset_mask" may not leave a
+                sub-environment out. Others are ignored.
 
         Raises:
             ValueError: the number of seeds is not the number of sub-environments, or a
@@ -284,7 +286,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         self._seed(seed)
         self.round_played = False
         self._begin_episode()
-        return self._observation(), self._reset_info()
+        wanted = options is None or options.get("info", True)
+        return self._observation(), self._reset_info() if wanted else {}
 
     def step(self, actions: IntArray) -> tuple[IntArray, FloatArray, BoolArray, BoolArray, Info]:
         """Pull an arm in each sub-environment.

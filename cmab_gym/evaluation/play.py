@@ -121,7 +121,8 @@ def play(batch: Batch, progress: Progress | None = None, env: Any = None) -> Cur
     """
     if env is None:
         env = make_environment(batch.spec, len(batch.trials), batch.checkpoints[-1], batch.settings)
-    env.reset(seed=[environment_seed(batch.seed, trial) for trial in batch.trials])
+    seeds = [environment_seed(batch.seed, trial) for trial in batch.trials]
+    env.reset(seed=seeds, options={"info": False})
     start = time.perf_counter()
     try:
         regret, best_arm_pulls = _play(batch, env, progress or (lambda rounds: None))

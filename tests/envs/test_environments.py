@@ -321,3 +321,12 @@ def test_the_info_holds_pseudo_lower_bounds_where_they_are_known():
     envs = gym.make_vec("CMAB-Tabular-v0", num_envs=2, preset="two-sided")
     assert envs.reset(seed=0)[1]["pseudo_lower_bounds"].shape == (2, 4, 4, 2)
     assert "pseudo_lower_bounds" not in gym.make("CMAB-Tabular-v0").reset()[1]
+
+
+def test_the_info_of_reset_can_be_left_out():
+    envs = gym.make_vec("CMAB-Tabular-v0", num_envs=3)
+    _, info = envs.reset(seed=1, options={"info": False})
+    assert info == {}
+    rewards = envs.step(np.zeros(3, np.int64))[1]
+    envs.reset(seed=1)
+    np.testing.assert_array_equal(envs.step(np.zeros(3, np.int64))[1], rewards)
