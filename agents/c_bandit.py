@@ -10,6 +10,8 @@ from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows, unknown_arms
 from cmab_gym.streams import TrialStreams
 
+_PART = 1 << 20  # entries of phi that are looked at together
+
 
 class CBandit(IndexAgent):
     """Plays an index policy among the arms that the pseudo-rewards do not rule out.
@@ -144,12 +146,19 @@ class CBandit(IndexAgent):
         wanted |= ~significant.take(self._least_at)
         wanted &= ~self._unknown
         cells = np.flatnonzero(wanted)
-        trial, arm = np.divmod(cells, self.problem.n_arms)
-        phi = self._pseudo_sums[trial, :, arm]
-        phi /= np.maximum(self.pulls, 1.0)[trial]  # before any pull all arms are significant
-        self._tighten_columns(trial, arm, phi)
-        phi += np.where(significant, 0.0, np.inf)[trial]
-        at = phi.argmin(axis=1)
-        self._least_at.put(cells, trial * self.problem.n_arms + at)
-        self._least.put(cells, phi[np.arange(trial.size), at])
+        apart = np.where(significant, 0.0, np.inf)
+        pulls = np.maximum(self.pulls, 1.0)  # before any pull all arms are significant
+        # When t passes a multiple of K many arms cease to be significant at once: in parts, lest
+        # the columns of all of them fill the memory.
+        part = max(1, _PART // self.problem.n_arms)
+        for first in range(0, cells.size, part):
+            some = cells[first : first + part]
+            trial, arm = np.divmod(some, self.problem.n_arms)
+            phi = self._pseudo_sums[trial, :, arm]
+            phi /= pulls[trial]
+            self._tighten_columns(trial, arm, phi)
+            phi += apart[trial]
+            at = phi.argmin(axis=1)
+            self._least_at.put(some, trial * self.problem.n_arms + at)
+            self._least.put(some, phi[np.arange(trial.size), at])
         self._loose.put(cells, False)

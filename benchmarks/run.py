@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import environments
 import growth
 import limits
 import page
@@ -24,15 +25,18 @@ import peers
 import speed
 import startup
 import tables
+import tightening
 from process import HERE
 
 PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "startup": startup.measure,
+    "environments": environments.measure,
     "limits": limits.measure,
     "speed": speed.measure,
     "growth": growth.measure,
     "peers": peers.measure,
     "paper": paper.measure,
+    "tightening": tightening.measure,
 }
 
 
