@@ -40,7 +40,7 @@ class TightenedCBandit(CBandit):
     Source: `cmab_gym.tightening`.
 
     Args:
-        policy: the rule.
+        policy, lower_bounds: as in `CBandit`.
     """
 
     def reset(
