@@ -64,7 +64,7 @@ class CBandit(IndexAgent):
         # [b, k, l]: the pseudo-rewards of arm l summed over the pulls of arm k in trial b.
         self._pseudo_sums = np.zeros((trials, n_arms, n_arms))
         # One row for each (arm k, reward j): what a pull says of all arms, contiguous.
-        self._rows = pseudo_reward_rows(problem)
+        self._rows = pseudo_reward_rows(problem.pseudo_rewards)
         self._unknown = unknown_arms(problem)
         # The least phi of each arm over the significant arms, and where in (B, K) the arm is that
         # has it. A pull changes one row of phi, so that most minima stay. One whose own row has
@@ -75,7 +75,7 @@ class CBandit(IndexAgent):
         self._loose = np.zeros((trials, n_arms), dtype=np.bool_)
         self._lower_rows: FloatArray | None = None
         if self.lower_bounds and problem.pseudo_lower_bounds is not None:
-            self._lower_rows = np.ascontiguousarray(problem.pseudo_lower_bounds.transpose(1, 2, 0))
+            self._lower_rows = pseudo_reward_rows(problem.pseudo_lower_bounds)
             self._lower_sums = np.zeros((trials, n_arms, n_arms))
             # What the rewards of each arm say that some arm's mean is at least.
             self._floor = np.full((trials, n_arms), -np.inf)

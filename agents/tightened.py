@@ -11,7 +11,7 @@ from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
 from cmab_gym.tightening import Tightening, can_be_tightened, tighten
 
-_GROWTH = 1.5  # programmes are solved anew when the pulls of the best arm have grown so much
+_GROWTH = 1.5  # programmes are solved anew when the pulls of an arm have grown so much
 _LOOKS = 1.1  # rounds at which pulls are compared, by this factor apart: a look costs a choice
 _FIRST = 4.0  # pulls of an arm before its first programme
 _KEPT = 4  # vectors kept for each pair of arms; the oldest is replaced
@@ -57,7 +57,7 @@ class TightenedCBandit(CBandit):
         self._tight = np.full((trials, n_arms, n_arms), np.inf)  # phi, as [b, k, l]
         self._next_look = 0.0  # the round
         self._next_solve = np.full((trials, n_arms), _FIRST)  # pulls of each arm
-        # Vectors and their sums are kept for those (trial, arm k) alone that were ever best.
+        # Vectors and their sums are kept for those (trial, arm k) alone that were ever due.
         self._slot = np.full((trials, n_arms), -1)
         self._vectors = np.empty((0, _KEPT, n_rewards, n_arms))
         self._vector_sums = np.empty((0, _KEPT, n_arms))

@@ -11,7 +11,7 @@ import numpy as np
 import cmab_gym
 from cmab_gym.agents import UCB, CBandit, TightenedCBandit
 from cmab_gym.arrays import BoolArray
-from cmab_gym.evaluation.play import find_environment, make_environment
+from cmab_gym.evaluation.play import find_model
 
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "table1-a": ("CMAB-Tabular-v0", {"preset": "table1-a"}),
@@ -37,8 +37,7 @@ def measure() -> dict[str, Any]:
 def compare(env_id: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Play both agents; times are CPU seconds for all trials."""
     found: dict[str, Any] = {}
-    env = make_environment(find_environment(env_id, settings), 1, 1, settings)
-    best = env.unwrapped.model.best_arms
+    best = find_model(env_id, settings).best_arms
     for name, kind in (("c-ucb", CBandit), ("tc-ucb", TightenedCBandit)):
         agent = watched(kind, best)
         start = time.process_time()

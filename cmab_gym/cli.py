@@ -263,12 +263,9 @@ def _lower_bound(chosen: argparse.Namespace) -> LowerBound:
 
 
 def _model(chosen: argparse.Namespace) -> BanditModel:
-    from cmab_gym.evaluation.play import find_environment, make_environment
+    from cmab_gym.evaluation.play import find_model
 
-    settings = _keywords(chosen.set)
-    env = make_environment(find_environment(chosen.env, settings), 1, 1, settings)
-    model: BanditModel = env.unwrapped.model
-    return model
+    return find_model(chosen.env, _keywords(chosen.set))
 
 
 def _sweep(chosen: argparse.Namespace) -> int:

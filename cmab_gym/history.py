@@ -150,7 +150,7 @@ class CorrelatedHistory(History):
     def __init__(self, problem: BanditProblem, trials: int) -> None:
         super().__init__(trials, problem.n_arms)
         self._problem = problem
-        self._rows = pseudo_reward_rows(problem)
+        self._rows = pseudo_reward_rows(problem.pseudo_rewards)
         self._unknown = unknown_arms(problem)
         # [b, k, l]: the pseudo-rewards of arm l summed over the pulls of arm k in trial b.
         self._pseudo_sums = np.zeros((trials, problem.n_arms, problem.n_arms))

@@ -197,6 +197,9 @@ def unknown_arms(problem: BanditProblem) -> BoolArray:
     return unknown
 
 
-def pseudo_reward_rows(problem: BanditProblem) -> FloatArray:
-    """Return the table as (K, R, K): [k, j] is what the reward r_j of arm k says of all arms."""
-    return np.ascontiguousarray(problem.pseudo_rewards.transpose(1, 2, 0))
+def pseudo_reward_rows(table: FloatArray) -> FloatArray:
+    """Return a table [l, k, j] as (K, R, K): [k, j] is what reward r_j of arm k says of all arms.
+
+    The table is that of the pseudo-rewards, or of the pseudo-lower bounds.
+    """
+    return np.ascontiguousarray(table.transpose(1, 2, 0))

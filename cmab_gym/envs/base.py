@@ -74,7 +74,7 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         self._n_arms = self.model.n_arms
         self._gaps = self.model.gaps.tolist()
         # One array for each (arm k, reward j): what `step` reports of a pull.
-        self._rows = [list(rows) for rows in pseudo_reward_rows(self.problem)]
+        self._rows = [list(rows) for rows in pseudo_reward_rows(self.problem.pseudo_rewards)]
         self._numbers = list(np.arange(self.problem.reward_support.size))  # int64, for the info
         self._round = self.horizon
         self._regret = 0.0
@@ -235,7 +235,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._gaps = self.model.gaps
         self._all = np.ones(self.num_envs, np.bool_)
-        rows = pseudo_reward_rows(self.problem)
+        rows = pseudo_reward_rows(self.problem.pseudo_rewards)
         self._n_rewards, self._rows = rows.shape[1], rows.reshape(-1, self.model.n_arms)
         self._stream: RoundStream | None = None
         self._round = -1

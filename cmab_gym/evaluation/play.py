@@ -19,6 +19,7 @@ from cmab_gym.agents.api import Agent, AgentError, TrialError
 from cmab_gym.agents.registry import AgentFactory
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.base import BanditVectorEnv
+from cmab_gym.models.base import BanditModel
 from cmab_gym.streams import TrialStreams, environment_seed
 
 Progress = Callable[[int], None]
@@ -106,6 +107,17 @@ def find_environment(env_id: str, settings: Mapping[str, Any]) -> EnvSpec:
 def make_environment(spec: EnvSpec, trials: int, rounds: int, settings: Mapping[str, Any]) -> Any:
     """Make the native vector environment of an evaluation."""
     return gym.make_vec(spec, num_envs=trials, horizon=rounds, **{"step_info": "none", **settings})
+
+
+def find_model(env_id: str, settings: Mapping[str, Any]) -> BanditModel:
+    """Return the model of an environment with these keywords.
+
+    Raises:
+        ValueError: as `find_environment`, or a setting is wrong.
+    """
+    spec = find_environment(env_id, settings)
+    model: BanditModel = make_environment(spec, 1, 1, settings).unwrapped.model
+    return model
 
 
 def play(batch: Batch, progress: Progress | None = None, env: Any = None) -> Curves:

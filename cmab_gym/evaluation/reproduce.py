@@ -14,7 +14,7 @@ from numpy.random import default_rng
 from cmab_gym import checks
 from cmab_gym.agents.registry import published
 from cmab_gym.evaluation.evaluate import evaluate
-from cmab_gym.evaluation.play import find_environment, make_environment
+from cmab_gym.evaluation.play import find_model
 from cmab_gym.evaluation.plot import plot_panels
 from cmab_gym.evaluation.report import write_report
 from cmab_gym.evaluation.results import Results
@@ -299,12 +299,7 @@ def _play(panel: Panel, rounds: int, trials: int, seed: int) -> Reproduced:
     )
     if results.manifest.get("interrupted"):
         raise KeyboardInterrupt
-    model = _model(panel)
+    model = find_model(panel.env_id, panel.env_kwargs)
     measured = tuple(count_competitive(model, default_rng((seed, i))) for i in range(_MEASURED))
     exact = analyse(model).n_competitive
     return Reproduced(panel, results, exact, measured, {}, _lower_bound(model))
-
-
-def _model(panel: Panel) -> Any:
-    spec = find_environment(panel.env_id, panel.env_kwargs)
-    return make_environment(spec, 1, 1, panel.env_kwargs).unwrapped.model

@@ -118,20 +118,25 @@ def uninformative(model, own_too=False):
     return BanditProblem(table, problem.reward_support, problem.reward_bounds)
 
 
+def assert_same_choices(one, other, model, problem, seed, rounds):
+    """Both choose the same arms, round by round, in three trials."""
+    rng = np.random.default_rng(seed)
+    for agent in (one, other):
+        agent.reset(problem, 3, seed)
+    for _ in range(rounds):
+        arms = one.act()
+        np.testing.assert_array_equal(arms, other.act())
+        rewards, _ = model.pull(model.draw(rng, 3), arms[:, None])
+        for agent in (one, other):
+            agent.update(arms, rewards[:, 0])
+
+
 @settings(deadline=None)
 @given(tabular_models(), SEEDS, st.sampled_from([UCB(), UCB(B=0.3), TS(), KLUCB()]), st.booleans())
 def test_without_knowledge_c_x_chooses_exactly_like_x(model, seed, policy, own_too):
     problem = uninformative(model, own_too)
     plain, correlated = IndexAgent(policy), CBandit(policy)
-    rng = np.random.default_rng(seed)
-    for agent in (plain, correlated):
-        agent.reset(problem, 3, seed)
-    for _ in range(80):
-        arms = plain.act()
-        np.testing.assert_array_equal(arms, correlated.act())
-        rewards, _ = model.pull(model.draw(rng, 3), arms[:, None])
-        for agent in (plain, correlated):
-            agent.update(arms, rewards[:, 0])
+    assert_same_choices(plain, correlated, model, problem, seed, 80)
 
 
 def test_rewards_that_do_not_add_up_exactly_do_not_break_that_law():
@@ -310,15 +315,7 @@ def test_without_pseudo_lower_bounds_the_option_changes_nothing(model, seed, unk
     lower = None if unknown is None else np.full(model.problem.pseudo_rewards.shape, unknown)
     problem = TabularModel(model.outcomes, model.probabilities, pseudo_lower_bounds=lower).problem
     plain, with_lower = CBandit(UCB()), CBandit(UCB(), lower_bounds=True)
-    rng = np.random.default_rng(seed)
-    for agent in (plain, with_lower):
-        agent.reset(problem, 3, seed)
-    for _ in range(60):
-        arms = plain.act()
-        np.testing.assert_array_equal(arms, with_lower.act())
-        rewards, _ = model.pull(model.draw(rng, 3), arms[:, None])
-        for agent in (plain, with_lower):
-            agent.update(arms, rewards[:, 0])
+    assert_same_choices(plain, with_lower, model, problem, seed, 60)
 
 
 @pytest.mark.parametrize("policy", ["ucb", "ts"])
