@@ -25,8 +25,8 @@ SETTINGS: Mapping[str, tuple[str, dict[str, Any]]] = {
 }
 EMPTY = "EmptyBandit-v0"
 NUM_ENVS = 100
-SCALAR_ROUNDS, VECTOR_ROUNDS = 1_024, 256  # whole blocks of 256 rounds, which are drawn at once
-REPEATS = 100  # the best of them counts: other processes only make it slower
+LEAST_ROUNDS = 1_024  # rounded up to whole blocks of what is drawn at once
+REPEATS = 60  # the best of them counts: other processes only make it slower
 # Gymnasium 1.0 has no names for the autoreset modes.
 _AUTORESET = getattr(gym.vector, "AutoresetMode", None)
 
@@ -94,53 +94,58 @@ def measure() -> dict[str, dict[str, float]]:
     # In turns, so that a slow moment of the machine meets all of them.
     for _ in range(REPEATS):
         for name in chosen:
-            scalar_best[name] = min(scalar_best[name], seconds(scalar[name]))
-            vector_best[name] = min(vector_best[name], seconds(vector[name]))
+            scalar_best[name] = min(scalar_best[name], scalar[name]())
+            vector_best[name] = min(vector_best[name], vector[name]())
     return {
         name: {
-            "scalar": round(SCALAR_ROUNDS / scalar_best[name]),
+            "scalar": round(1 / scalar_best[name]),
             "scalar_ratio": round(scalar_best["empty"] / scalar_best[name], 3),
-            "vector_of_100": round(VECTOR_ROUNDS * NUM_ENVS / vector_best[name]),
+            "vector_of_100": round(NUM_ENVS / vector_best[name]),
             "vector_ratio": round(vector_best["empty"] / vector_best[name], 3),
         }
         for name in chosen
     }
 
 
-def scalar_rounds(env_id: str, settings: Mapping[str, Any]) -> Callable[[], None]:
-    """Return a function that plays the next rounds of the environment that `gym.make` makes."""
+def scalar_rounds(env_id: str, settings: Mapping[str, Any]) -> Callable[[], float]:
+    """Return a function that plays some rounds of `gym.make`'s environment: seconds for each."""
     env = gym.make(env_id, **settings, **_endless(env_id))
     env.reset(seed=0)
+    rounds = _whole_blocks(env)
 
-    def play() -> None:
-        for _ in range(SCALAR_ROUNDS):
+    def play() -> float:
+        start = time.perf_counter()
+        for _ in range(rounds):
             env.step(1)
+        return (time.perf_counter() - start) / rounds
 
     return play
 
 
-def vector_rounds(env_id: str, settings: Mapping[str, Any]) -> Callable[[], None]:
-    """Return a function that plays the next rounds of 100 native sub-environments."""
+def vector_rounds(env_id: str, settings: Mapping[str, Any]) -> Callable[[], float]:
+    """Return a function that plays some steps of 100 native sub-environments: seconds for each."""
     env = gym.make_vec(env_id, num_envs=NUM_ENVS, **settings, **_endless(env_id))
     env.reset(seed=0)
     arms = np.ones(NUM_ENVS, dtype=np.int64)
+    rounds = _whole_blocks(env)
 
-    def play() -> None:
-        for _ in range(VECTOR_ROUNDS):
+    def play() -> float:
+        start = time.perf_counter()
+        for _ in range(rounds):
             env.step(arms)
+        return (time.perf_counter() - start) / rounds
 
     return play
+
+
+def _whole_blocks(env: Any) -> int:
+    model = getattr(env.unwrapped, "model", None)
+    block: int = model.rounds_per_draw if model else 1
+    return -(-LEAST_ROUNDS // block) * block
 
 
 def _endless(env_id: str) -> dict[str, int]:
     return {} if env_id == EMPTY else {"horizon": 10**9}
-
-
-def seconds(play: Callable[[], None]) -> float:
-    """Return the seconds that a function takes."""
-    start = time.perf_counter()
-    play()
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from gymnasium.vector.utils import batch_space
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab_gym.envs.rendering import Screen
-from cmab_gym.models.base import ROUNDS_PER_DRAW, BanditModel
+from cmab_gym.models.base import BanditModel
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows
 from cmab_gym.streams import RoundStream
 
@@ -57,7 +57,8 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
     }
     build_model: ClassVar[Callable[..., BanditModel]]
     _next: int  # row of the block of outcomes that the next round takes
-    _outcomes: Any  # the block, (ROUNDS_PER_DRAW, W)
+    _outcomes: Any  # the block, (rounds_per_draw, W)
+    _prepared: Any  # the same, as `pull_one` wants it
 
     def __init__(
         self,
@@ -72,6 +73,7 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         self.action_space = spaces.Discrete(self.model.n_arms)
         self.observation_space = spaces.Discrete(1)
         self._n_arms = self.model.n_arms
+        self._rounds_per_draw = self.model.rounds_per_draw
         self._gaps = self.model.gaps.tolist()
         # One array for each (arm k, reward j): what `step` reports of a pull.
         self._rows = [list(rows) for rows in pseudo_reward_rows(self.problem.pseudo_rewards)]
@@ -128,27 +130,31 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
             arm = -1
         if not 0 <= arm < self._n_arms:
             raise ValueError(f"arm {action!r}: expected an integer from 0 to {self._n_arms - 1}")
-        if self._round >= self.horizon:
+        round_number = self._round + 1
+        if round_number > self.horizon:
             raise gym.error.ResetNeeded(
                 f"no episode is running (horizon={self.horizon}): call reset() before step()"
             )
-        place = self._next
-        if place == ROUNDS_PER_DRAW:
-            self._outcomes = self.model.draw(self.np_random, ROUNDS_PER_DRAW)
-            place = 0
-        self._next = place + 1
-        self._round += 1
-        self._regret += self._gaps[arm]
-        reward, number = self.model.pull_one(self._outcomes, place, arm)
-        info: Info = {"reward_index": self._numbers[number], "regret": self._regret}
-        if self.step_info != "none":
-            info["pseudo_reward"] = self._rows[arm][number].copy()
-            if self.step_info == "table":
-                info["pseudo_rewards"] = self.problem.pseudo_rewards.copy()
+        row = self._next
+        if row == self._rounds_per_draw:
+            self._outcomes = self.model.draw(self.np_random, row)
+            self._prepared = self.model.prepare(self._outcomes)
+            row = 0
+        self._next = row + 1
+        self._round = round_number
+        self._regret = regret = self._regret + self._gaps[arm]
+        reward, index = self.model.pull_one(self._prepared, row, arm)
+        info: Info = {
+            "reward_index": self._numbers[index],
+            "regret": regret,
+            "pseudo_reward": self._rows[arm][index].copy(),
+        }
+        if self.step_info != "row":
+            self._change(info)
         if self._screen is not None:
-            self._screen.update(np.array([arm]), np.array([reward]), np.array([self._regret]))
+            self._screen.update(np.array([arm]), np.array([reward]), np.array([regret]))
             self._show()
-        return _STATE, reward, self._round == self.horizon, False, info
+        return _STATE, reward, round_number == self.horizon, False, info
 
     def render(self) -> Any:
         """Show the history of the episode so far.
@@ -168,13 +174,19 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         if self._screen is not None:
             self._screen.close()
 
+    def _change(self, info: Info) -> None:
+        if self.step_info == "none":
+            del info["pseudo_reward"]
+        else:
+            info["pseudo_rewards"] = self.problem.pseudo_rewards.copy()
+
     def _show(self) -> None:
         if self.render_mode == "human":
             self.render()
 
     def _start_stream(self) -> None:
-        self._next = ROUNDS_PER_DRAW
-        self._outcomes = None
+        self._next = self._rounds_per_draw
+        self._outcomes = self._prepared = None
 
 
 class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
@@ -372,7 +384,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
                     "sub-environments, or a single one, or None"
                 )
             generators = [seeding.np_random(int(each))[0] for each in seed]
-        self._stream = RoundStream(generators, self.model.draw_trials, ROUNDS_PER_DRAW)
+        self._stream = RoundStream(generators, self.model.draw_trials, self.model.rounds_per_draw)
 
     def _begin_episode(self) -> None:
         self._round = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from numpy.random import Generator
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.models.base import BanditModel, Pull, numbered
+from cmab_gym.models.base import BanditModel, Pull, flat, numbered
 from cmab_gym.problem import BanditProblem
 
 
@@ -85,7 +86,11 @@ class HistogramModel(BanditModel):
         index = passed.sum(axis=0)
         return self.problem.reward_support.take(index).T, index.T
 
-    def pull_one(self, outcomes: AnyArray, row: int, arm: int) -> tuple[float, int]:
+    def prepare(self, outcomes: AnyArray) -> array[Any]:
+        """See `BanditModel.prepare`."""
+        return flat(outcomes)
+
+    def pull_one(self, prepared: array[Any], row: int, arm: int) -> tuple[float, int]:
         """Look up one reward: see `BanditModel.pull_one`."""
-        index = bisect_right(self._arm_thresholds[arm], outcomes.item(row, 0))
+        index = bisect_right(self._arm_thresholds[arm], prepared[row])
         return self._support[index], index

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +13,7 @@ from numpy.random import Generator, default_rng
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.models.base import BanditModel, Pull, numbered
+from cmab_gym.models.base import BanditModel, Pull, flat, numbered
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import largest_over_intervals
 
@@ -23,13 +23,16 @@ Sampler: TypeAlias = Callable[[Generator, int], FloatArray]
 _CELLS = 200_000  # pieces of the range of X over which the bounds are taken as known
 _X_QUANTILES, _REWARD_QUANTILES = 20_000, 16  # midpoints for expectations over X, and given X
 _SAMPLES, _GRID_SAMPLES = 1_000_000, 20_000  # draws instead, for a sampler, which has no quantiles
+# Rewards drawn at once, of all arms: enough to share the cost of a call, few enough for the cache.
+_REWARDS_PER_DRAW = 8192
 
 
 @dataclass(frozen=True)
 class ScaledBeta:
     """X = scale * Beta(a, b): `scipy.stats.beta(a, b, scale=scale)`, number for number.
 
-    It draws without SciPy's checks of every call, which take longer than the numbers.
+    It draws without SciPy's checks of every call, which take longer than the numbers; and
+    Beta(1, 1), which is uniform, without NumPy's rejections, so that its numbers are others.
     """
 
     a: float
@@ -38,6 +41,8 @@ class ScaledBeta:
 
     def rvs(self, size: int, random_state: Generator) -> FloatArray:
         """Draw X, float64 (size,)."""
+        if self.a == self.b == 1:
+            return random_state.random(size) * self.scale
         return random_state.beta(self.a, self.b, size) * self.scale
 
     def ppf(self, q: FloatArray) -> FloatArray:
@@ -90,7 +95,8 @@ class LatentModel(BanditModel):
     reward_pmf: FloatArray = field(init=False)
     _cells: _Cells = field(init=False)
     _cuts: FloatArray = field(init=False)  # between the bins
-    _cut_list: list[float] = field(init=False)
+    _starts: FloatArray = field(init=False)  # of the bins: all is in the first, nothing past them
+    _n_arms: int = field(init=False)
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
@@ -114,37 +120,40 @@ class LatentModel(BanditModel):
         arms = np.arange(len(self.lower))
         table[arms, arms] = edges[1:]
         store = object.__setattr__
+        store(self, "rounds_per_draw", max(1, _REWARDS_PER_DRAW // len(self.lower)))
+        store(self, "_n_arms", len(self.lower))
         store(self, "_cells", cells)
         store(self, "_cuts", edges[1:-1])
-        store(self, "_cut_list", edges[1:-1].tolist())
+        store(self, "_starts", np.array([-np.inf, *edges[1:-1], np.inf]))
         store(self, "problem", BanditProblem(table, (edges[:-1] + edges[1:]) / 2, bounds, edges))
         store(self, "arm_names", tuple(self.arm_names) or numbered("arm", len(self.lower)))
         store(self, "means", read_only(self._mean_rewards()))
         store(self, "reward_pmf", read_only(self._bin_chances()))
 
     def draw(self, rng: Generator, rounds: int) -> AnyArray:
-        """Draw X and then each arm's reward given X, float64 (rounds, K)."""
+        """Draw X and then, unless X decides it, each arm's reward, float64 (rounds, K)."""
         return self.draw_trials([rng], rounds)[:, 0]
 
     def draw_trials(self, rngs: Sequence[Generator], rounds: int) -> AnyArray:
         """Draw rounds of several trials: see `BanditModel.draw_trials`."""
         # The bound functions are called once for all trials.
-        n_arms, soft = len(self.lower), self.delta > 0
+        soft, decided = self.delta > 0, self.upper is self.lower
         x, others = np.empty((2, len(rngs), rounds))
-        apart, share = np.empty((2, len(rngs), n_arms, rounds))
+        apart, share = np.empty((2, len(rngs), self._n_arms, rounds))
         for trial, rng in enumerate(rngs):
             x[trial] = self._draw_latent(rng, rounds)
             if soft:
                 rng.random(out=apart[trial])
                 others[trial] = self._draw_latent(rng, rounds)
-            rng.random(out=share[trial])
+            if not decided:
+                rng.random(out=share[trial])
         lower, upper = self._bounds_at(x)
         if soft:
-            bounds = np.where(apart < self.delta, self._bounds_at(others), (lower, upper))
-            lower, upper = bounds
-        rewards = lower + share * (upper - lower)
+            lower, upper = np.where(apart < self.delta, self._bounds_at(others), (lower, upper))
+        rewards = lower if decided else lower + share * (upper - lower)
         # A peak between two of the grid's points may pass the bounds by about 1e-6 of their size.
-        np.clip(rewards, *self.problem.reward_bounds, out=rewards)
+        low, high = self.problem.reward_bounds
+        np.minimum(np.maximum(rewards, low, out=rewards), high, out=rewards)
         return np.ascontiguousarray(rewards.transpose(2, 0, 1))
 
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
@@ -154,10 +163,23 @@ class LatentModel(BanditModel):
         # `draw` keeps rewards within the bounds, so that `problem.reward_index` need not look.
         return rewards, self._cuts.searchsorted(rewards, side="right")
 
-    def pull_one(self, outcomes: AnyArray, row: int, arm: int) -> tuple[float, int]:
+    def prepare(self, outcomes: AnyArray) -> tuple[array[Any], array[Any]]:
+        """Find the bins of all rewards: see `BanditModel.prepare`."""
+        # The bins are of equal size, so that they can be computed, and corrected where rounding
+        # passed an end. To search for so many would take seven times as long.
+        low, high = self.problem.reward_bounds
+        index = ((outcomes - low) * (self.bins / (high - low))).astype(np.int64)
+        index -= outcomes < self._starts.take(index)
+        index += outcomes >= self._starts.take(index + 1)
+        return flat(outcomes), flat(index)
+
+    def pull_one(
+        self, prepared: tuple[array[Any], array[Any]], row: int, arm: int
+    ) -> tuple[float, int]:
         """Look up one reward: see `BanditModel.pull_one`."""
-        reward: float = outcomes.item(row, arm)
-        return reward, bisect_right(self._cut_list, reward)
+        rewards, index = prepared
+        place = row * self._n_arms + arm
+        return rewards[place], index[place]
 
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K) of the exact pseudo-rewards s_{l,k}(r), not of the binned table.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -11,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.models.base import BanditModel, Pull, numbered
+from cmab_gym.models.base import BanditModel, Pull, flat, numbered
 from cmab_gym.problem import BanditProblem, tolerance_of
 from cmab_gym.pseudo_rewards import conditional_means, first_violation
 
@@ -51,6 +53,8 @@ class TabularModel(BanditModel):
     reward_pmf: FloatArray = field(init=False)
     reward_unit: str = field(init=False, default="reward")
     _index: IntArray = field(init=False)
+    _flat_index: array[Any] = field(init=False)
+    _n_arms: int = field(init=False)
     _cumulative: FloatArray = field(init=False)
     _support: list[float] = field(init=False)
 
@@ -74,6 +78,8 @@ class TabularModel(BanditModel):
         store(self, "reward_pmf", read_only(pmf))
         store(self, "arm_names", tuple(self.arm_names) or numbered("arm", outcomes.shape[1]))
         store(self, "_index", index)
+        store(self, "_flat_index", flat(index))
+        store(self, "_n_arms", outcomes.shape[1])
         store(self, "_cumulative", np.cumsum(chances)[:-1])
         store(self, "_support", support.tolist())
 
@@ -133,9 +139,13 @@ class TabularModel(BanditModel):
         index = self._index[outcomes, arms]
         return self.problem.reward_support.take(index), index
 
-    def pull_one(self, outcomes: AnyArray, row: int, arm: int) -> tuple[float, int]:
+    def prepare(self, outcomes: AnyArray) -> array[Any]:
+        """See `BanditModel.prepare`."""
+        return flat(outcomes)
+
+    def pull_one(self, prepared: array[Any], row: int, arm: int) -> tuple[float, int]:
         """Look up one reward: see `BanditModel.pull_one`."""
-        index: int = self._index.item(outcomes.item(row, 0), arm)
+        index: int = self._flat_index[prepared[row] * self._n_arms + arm]
         return self._support[index], index
 
     def _table(

@@ -238,3 +238,17 @@ def test_without_lower_bounds_rewards_are_functions_of_the_source():
     model = latent_model(latent=stats.uniform(0, 6), upper=(line, parabola))
     outcomes = model.draw(np.random.default_rng(0), 100)
     np.testing.assert_allclose(parabola((outcomes[:, 0] + 1) / 2), outcomes[:, 1])
+
+
+@given(st.integers(1, 300), st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
+@settings(max_examples=60, deadline=None)
+def test_prepared_rewards_have_the_bins_of_any_others(bins, low, width):
+    bounds = (low, low + width)
+    ends = [lambda x: low + width * x / 6, lambda x: low + 0 * x]
+    model = LatentModel(uniform, ends, ends, (0, 6), bounds, bins=bins)
+    edges = model.problem.reward_edges
+    near = np.concatenate([np.nextafter(edges, -np.inf), edges, np.nextafter(edges, np.inf)])
+    rewards = np.clip(near, *bounds)
+    prepared = model.prepare(np.stack([rewards, rewards], axis=1))
+    index = [model.pull_one(prepared, row, 1)[1] for row in range(rewards.size)]
+    np.testing.assert_array_equal(index, model.problem.reward_index(rewards))
