@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
+from cmab_gym.agents import fast
 from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows, unknown_arms
@@ -66,6 +67,17 @@ class CBandit(IndexAgent):
         # One row for each (arm k, reward j): what a pull says of all arms, contiguous.
         self._rows = pseudo_reward_rows(problem.pseudo_rewards)
         self._unknown = unknown_arms(problem)
+        # Other upper bounds than phi, as [b, k, l], of a subclass.
+        self._tight: FloatArray | None = None
+        self._lower_rows: FloatArray | None = None
+        self._floor: FloatArray | None = None
+        if self.lower_bounds and problem.pseudo_lower_bounds is not None:
+            self._lower_rows = pseudo_reward_rows(problem.pseudo_lower_bounds)
+            self._lower_sums = np.zeros((trials, n_arms, n_arms))
+            # What the rewards of each arm say that some arm's mean is at least.
+            self._floor = np.full((trials, n_arms), -np.inf)
+        if self._compiled:
+            return
         # The least phi of each arm over the significant arms, and where in (B, K) the arm is that
         # has it. A pull changes one row of phi, so that most minima stay. One whose own row has
         # risen is `loose`, no more than an upper bound: enough to rule an arm out, and only where
@@ -73,42 +85,23 @@ class CBandit(IndexAgent):
         self._least = np.full((trials, n_arms), np.inf)
         self._least_at = np.zeros((trials, n_arms), dtype=np.int64)
         self._loose = np.zeros((trials, n_arms), dtype=np.bool_)
-        self._lower_rows: FloatArray | None = None
-        if self.lower_bounds and problem.pseudo_lower_bounds is not None:
-            self._lower_rows = pseudo_reward_rows(problem.pseudo_lower_bounds)
-            self._lower_sums = np.zeros((trials, n_arms, n_arms))
-            # What the rewards of each arm say that some arm's mean is at least.
-            self._floor = np.full((trials, n_arms), -np.inf)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls, and add up rewards and pseudo-rewards."""
         super().update(arms, rewards)
         index = self.problem.reward_index(rewards)
-        row = self._rows[arms, index]
-        row[self._trial, arms] = rewards
-        at = self._trial * self.problem.n_arms + arms
-        sums = self._pseudo_sums.reshape(-1, self.problem.n_arms)
-        row += sums[at]
-        sums[at] = row
-        pulls = self.pulls.take(at)
-        row /= pulls[:, None]
-        self._tighten_row(arms, index, row)
-        if self._lower_rows is not None:
+        self._tighten(arms, index)
+        if self._lower_rows is not None and self._floor is not None:
             self._lower_sums[self._trial, arms] += self._lower_rows[arms, index]
-            sums = self._lower_sums[self._trial, arms]
+            sums, pulls = self._lower_sums[self._trial, arms], self.pulls[self._trial, arms]
             self._floor[self._trial, arms] = sums.max(axis=1) / pulls
-        low = row <= self._least
-        risen = (self._least_at == at[:, None]) & ~low
-        low &= (pulls * self.problem.n_arms >= self.t)[:, None]  # significant
-        self._loose |= risen
-        np.copyto(self._least_at, at[:, None], where=low)
-        np.copyto(self._least, row, where=low | risen)
+        if self._compiled:
+            fast.kernels().add_pseudo_rewards(self._pseudo_sums, self._rows, arms, index, rewards)
+        else:
+            self._add_pseudo_rewards(arms, index, rewards)
 
-    def _tighten_row(self, arms: IntArray, index: IntArray, row: FloatArray) -> None:
-        """Lower phi given the arms just pulled (B, K), in place; the plain table lowers nothing."""
-
-    def _tighten_columns(self, trial: IntArray, arm: IntArray, phi: FloatArray) -> None:
-        """Lower phi of one arm given every other (N, K), in place, as `_tighten_row` has."""
+    def _tighten(self, arms: IntArray, index: IntArray) -> None:
+        """Learn which rewards the arms gave (B,), and set `_tight` given these arms."""
 
     @property
     def phi(self) -> FloatArray:
@@ -123,11 +116,22 @@ class CBandit(IndexAgent):
 
     def allowed_arms(self) -> BoolArray:
         """Return the empirically competitive arms and the best significant one, bool (B, K)."""
+        if self._compiled:
+            compiled: BoolArray = fast.kernels().allowed_arms(
+                self._pseudo_sums,
+                self._tight,
+                self._floor,
+                self.pulls,
+                self.means,
+                self.t,
+                self._unknown,
+            )
+            return compiled
         significant = self.significant_arms()
         means = np.where(significant, self.means, -np.inf)
         best = means.max(axis=1, keepdims=True)
         enough = best  # what an arm's bound must reach
-        if self._lower_rows is not None:
+        if self._floor is not None:
             floor = np.where(significant, self._floor, -np.inf).max(axis=1, keepdims=True)
             enough = np.maximum(best, floor)
         self._take_least(significant, enough)
@@ -138,6 +142,25 @@ class CBandit(IndexAgent):
         """Return the arms with at least t/K pulls, bool (B, K): never none."""
         enough: BoolArray = self.pulls * self.problem.n_arms >= self.t
         return enough
+
+    def _add_pseudo_rewards(self, arms: IntArray, index: IntArray, rewards: FloatArray) -> None:
+        """Add one row of each trial, and keep the minima."""
+        row = self._rows[arms, index]
+        row[self._trial, arms] = rewards
+        at = self._trial * self.problem.n_arms + arms
+        sums = self._pseudo_sums.reshape(-1, self.problem.n_arms)
+        row += sums[at]
+        sums[at] = row
+        pulls = self.pulls.take(at)
+        row /= pulls[:, None]
+        if self._tight is not None:
+            np.minimum(row, self._tight[self._trial, arms], out=row)
+        low = row <= self._least
+        risen = (self._least_at == at[:, None]) & ~low
+        low &= (pulls * self.problem.n_arms >= self.t)[:, None]  # significant
+        self._loose |= risen
+        np.copyto(self._least_at, at[:, None], where=low)
+        np.copyto(self._least, row, where=low | risen)
 
     def _take_least(self, significant: BoolArray, enough: FloatArray) -> None:
         """Take minima anew whose arm is not significant any more, or that are loose and matter."""
@@ -156,7 +179,8 @@ class CBandit(IndexAgent):
             trial, arm = np.divmod(some, self.problem.n_arms)
             phi = self._pseudo_sums[trial, :, arm]
             phi /= pulls[trial]
-            self._tighten_columns(trial, arm, phi)
+            if self._tight is not None:
+                np.minimum(phi, self._tight[trial, :, arm], out=phi)
             phi += apart[trial]
             at = phi.argmin(axis=1)
             self._least_at.put(some, trial * self.problem.n_arms + at)

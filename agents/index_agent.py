@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from cmab_gym import checks
+from cmab_gym.agents import fast
 from cmab_gym.agents.api import TrialError
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
@@ -80,22 +81,32 @@ class IndexAgent:
         self._sums = np.zeros((trials, problem.n_arms))
         self.t = 0
         self._trial = np.arange(trials)
+        self._compiled = fast.is_wanted()
 
     def act(self) -> IntArray:
         """Choose the arm of the largest index, ties broken at random, int64 (B,)."""
+        allowed: BoolArray | None
         if self.t < self.problem.n_arms:
-            index = np.where(self.pulls == 0, 0.0, -np.inf)
+            index, allowed = np.zeros(self.pulls.shape), self.pulls == 0
         else:
-            index = self._checked_index()
-            allowed = self.allowed_arms()
-            if allowed is not None:
-                index = np.where(allowed, index, -np.inf)
-        return argmax_with_random_ties(index, self.rng.uniform())
+            index, allowed = self._checked_index(), self.allowed_arms()
+        uniform = self.rng.uniform()
+        if self._compiled:
+            arms: IntArray
+            arms, valid = fast.kernels().argmax_with_random_ties(index, allowed, uniform)
+            if valid:
+                return arms
+        if allowed is not None:
+            index = np.where(allowed, index, -np.inf)
+        return argmax_with_random_ties(index, uniform)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls and update the means."""
-        pulled = (self._trial, arms)
         self.t += 1
+        if self._compiled:
+            fast.kernels().count_pulls(self.pulls, self._sums, self.means, arms, rewards)
+            return
+        pulled = (self._trial, arms)
         self.pulls[pulled] += 1
         self._sums[pulled] += rewards
         # From the sum, which is exact for stars and 0/1 rewards: equal means are then equal to the

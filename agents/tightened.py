@@ -70,7 +70,7 @@ class TightenedCBandit(CBandit):
         They need not be averages of the table's entries, nor lie within the reward bounds.
         """
         plain = super().phi
-        if self.tightening is None:
+        if self._tight is None:
             return plain
         tightened: FloatArray = np.minimum(plain, self._tight.transpose(0, 2, 1))
         return tightened
@@ -99,8 +99,9 @@ class TightenedCBandit(CBandit):
         self._next_solve[trials, arms] = _GROWTH * self.pulls[trials, arms]
         self._set_tight(trials, arms)
         # A new vector may lower phi, and the one whose place it took may have held it down.
-        self._least[trials] = np.inf
-        self._loose[trials] = True
+        if not self._compiled:
+            self._least[trials] = np.inf
+            self._loose[trials] = True
         return trials.size > 0
 
     def _slot_of(self, trial: int, arm: int) -> int:
@@ -118,11 +119,12 @@ class TightenedCBandit(CBandit):
         return slot
 
     def _set_tight(self, trial: IntArray, arms: IntArray) -> None:
-        sums = self._vector_sums[self._slot[trial, arms]].min(axis=1)
-        self._tight[trial, arms] = sums / self.pulls[trial, arms][:, None]
-        self._tight[trial, arms, arms] = np.inf
+        if self._tight is not None:
+            sums = self._vector_sums[self._slot[trial, arms]].min(axis=1)
+            self._tight[trial, arms] = sums / self.pulls[trial, arms][:, None]
+            self._tight[trial, arms, arms] = np.inf
 
-    def _tighten_row(self, arms: IntArray, index: IntArray, row: FloatArray) -> None:
+    def _tighten(self, arms: IntArray, index: IntArray) -> None:
         if self.tightening is None:
             return
         self._counts[self._trial, arms, index] += 1
@@ -131,11 +133,6 @@ class TightenedCBandit(CBandit):
         slot = slot[kept]
         self._vector_sums[slot] += self._vectors[slot, :, index[kept]]
         self._set_tight(kept, arms[kept])
-        np.minimum(row, self._tight[self._trial, arms], out=row)
-
-    def _tighten_columns(self, trial: IntArray, arm: IntArray, phi: FloatArray) -> None:
-        if self.tightening is not None:
-            np.minimum(phi, self._tight[trial, :, arm], out=phi)
 
 
 def _summed(counts: IntArray, vectors: FloatArray) -> FloatArray:

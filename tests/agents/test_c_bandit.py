@@ -13,6 +13,8 @@ from cmab_gym.presets import TABULAR
 from cmab_gym.problem import unknown_arms
 from cmab_gym.pseudo_rewards import mask_and_pad
 
+pytestmark = pytest.mark.usefixtures("loops")
+
 
 def play(agent, problem, arms, rewards, seed=0):
     agent.reset(problem, arms.shape[1], seed)

@@ -1,0 +1,165 @@
+"""The inner loops of agents, compiled by numba (extra `fast`): the rules in their plainest words.
+
+Each does what the NumPy form in `index_agent` or `c_bandit` does, in the same order of additions,
+so that its numbers are equal to the bit. Importing this module imports numba: see `fast`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+
+from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _compiled(function: _F) -> _F:
+    try:
+        made = numba.njit(function, cache=True, error_model="numpy")
+    except RuntimeError:  # there is no folder in which what was compiled could be kept
+        made = numba.njit(function, error_model="numpy")
+    return cast(_F, made)
+
+
+@_compiled
+def argmax_with_random_ties(
+    index: FloatArray, allowed: BoolArray | None, uniform: FloatArray
+) -> tuple[IntArray, bool]:
+    """Find the arm of the largest index among those allowed, a random one of several.
+
+    Args:
+        index: float64 (B, K).
+        allowed: bool (B, K), at least one arm of each row; None allows all.
+        uniform: float64 (B,), uniform numbers in [0, 1) that decide the ties.
+
+    Returns:
+        int64 (B,), and whether no index was NaN; if one was, the arms mean nothing.
+    """
+    trials, n_arms = index.shape
+    arms = np.empty(trials, np.int64)
+    for trial in range(trials):
+        best, ties = -np.inf, 0
+        for arm in range(n_arms):
+            value = index[trial, arm]
+            if allowed is not None and not allowed[trial, arm]:
+                value = -np.inf
+            if value > best:
+                best, ties, arms[trial] = value, 1, arm
+            elif value == best:
+                ties += 1
+            elif np.isnan(value):
+                return arms, False
+        if ties > 1:
+            skip = int(uniform[trial] * ties)
+            for arm in range(n_arms):
+                value = index[trial, arm]
+                if allowed is not None and not allowed[trial, arm]:
+                    value = -np.inf
+                if value == best:
+                    if skip == 0:
+                        arms[trial] = arm
+                        break
+                    skip -= 1
+    return arms, True
+
+
+@_compiled
+def count_pulls(
+    pulls: IntArray, sums: FloatArray, means: FloatArray, arms: IntArray, rewards: FloatArray
+) -> None:
+    """Count a pull in each trial, and refuse arms that are none, which others may then rely on.
+
+    Args:
+        pulls: int64 (B, K).
+        sums: float64 (B, K), of the rewards.
+        means: float64 (B, K).
+        arms: int64 (B,), the arms pulled.
+        rewards: float64 (B,).
+
+    Raises:
+        IndexError: an arm is none.
+        ValueError: there is not one arm for each trial.
+    """
+    trials, n_arms = pulls.shape
+    if arms.size != trials or rewards.size != trials:
+        raise ValueError("arms and rewards: expected one of each trial")
+    for arm in arms:  # without a look, numbers past the end would be changed
+        if not 0 <= arm < n_arms:
+            raise IndexError("arms: expected integers from 0 to K - 1")
+    for trial, arm in enumerate(arms):
+        pulls[trial, arm] += 1
+        sums[trial, arm] += rewards[trial]
+        means[trial, arm] = sums[trial, arm] / pulls[trial, arm]
+
+
+@_compiled
+def add_pseudo_rewards(
+    pseudo_sums: FloatArray, rows: FloatArray, arms: IntArray, index: IntArray, rewards: FloatArray
+) -> None:
+    """Add what a pull of each trial says of all arms.
+
+    Args:
+        pseudo_sums: float64 (B, K, K); [b, k, l] is summed over the pulls of arm k.
+        rows: float64 (K, R, K); [k, j] is what reward j of arm k says of all arms.
+        arms: int64 (B,), the arms pulled.
+        index: int64 (B,), positions of the rewards in their support.
+        rewards: float64 (B,).
+    """
+    for trial, arm in enumerate(arms):
+        sums, row = pseudo_sums[trial, arm], rows[arm, index[trial]]
+        own = sums[arm] + rewards[trial]
+        for other in range(sums.size):
+            sums[other] += row[other]
+        sums[arm] = own
+
+
+@_compiled
+def allowed_arms(
+    pseudo_sums: FloatArray,
+    tight: FloatArray | None,
+    floor: FloatArray | None,
+    pulls: IntArray,
+    means: FloatArray,
+    t: int,
+    unknown: BoolArray,
+) -> BoolArray:
+    """Return the empirically competitive arms and the best significant one, bool (B, K).
+
+    Args:
+        pseudo_sums: as in `add_pseudo_rewards`.
+        tight: float64 (B, K, K), other upper bounds, as [b, k, l]; None: there are none.
+        floor: float64 (B, K), lower bounds on the best mean, of each arm; None: there are none.
+        pulls: int64 (B, K).
+        means: float64 (B, K).
+        t: pulls of all arms so far.
+        unknown: bool (K,), the arms of which nothing is known.
+    """
+    trials, n_arms = pulls.shape
+    allowed = np.empty((trials, n_arms), np.bool_)
+    least = np.empty(n_arms)
+    for trial in range(trials):
+        best = highest = -np.inf
+        least[:] = np.inf
+        for k in range(n_arms):
+            n = pulls[trial, k]
+            if n * n_arms < t:
+                continue  # it is not significant
+            best = max(best, means[trial, k])
+            if floor is not None:
+                highest = max(highest, floor[trial, k])
+            if n == 0:
+                continue
+            for arm in range(n_arms):
+                phi = pseudo_sums[trial, k, arm] / n
+                if tight is not None:
+                    phi = min(phi, tight[trial, k, arm])
+                least[arm] = min(least[arm], phi)
+        enough = max(best, highest)
+        for arm in range(n_arms):
+            is_best = pulls[trial, arm] * n_arms >= t and means[trial, arm] == best
+            allowed[trial, arm] = least[arm] >= enough or is_best or unknown[arm]
+    return allowed

@@ -1,0 +1,128 @@
+"""Compiled inner loops (extra `fast`) give NumPy's numbers, and stay out of the way."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_array_equal
+
+from cmab_gym import evaluate, make_agent
+from cmab_gym.agents import fast
+from cmab_gym.agents.index_agent import argmax_with_random_ties
+from cmab_gym.envs.tabular import tabular_model
+
+AGENTS = ("ucb", "kl-ucb", "c-ucb", "c-ts", "c-ucb(lower_bounds=True)", "tc-ucb", "tc-ts")
+CASES = {
+    "pseudo-lower bounds": ("CMAB-Tabular-v0", {"preset": "two-sided"}),
+    "the appendix": ("CMAB-Tabular-v0", {"preset": "appendix"}),
+    "continuous rewards": ("CMAB-Latent-v0", {"preset": "two-arm-b"}),
+    "18 arms": ("CMAB-MovieLens-v0", {"mask": 0.5}),
+    "50 arms": ("CMAB-MovieLens-v0", {"task": "movie"}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_forms_give_the_same_numbers(name, monkeypatch):
+    env_id, settings = CASES[name]
+    played = []
+    for switch in "10":
+        monkeypatch.setenv("CMAB_GYM_COMPILED", switch)
+        played.append(evaluate(env_id, AGENTS, 600, 7, env_kwargs=settings).to_pandas())
+    compiled, plain = played
+    assert compiled.equals(plain)
+
+
+@given(
+    arrays(np.float64, (3, 4), elements=st.sampled_from([-np.inf, -1.0, 0.0, 0.5, np.inf])),
+    st.none() | arrays(np.bool_, (3, 4)),
+    arrays(np.float64, 3, elements=st.floats(0, 1, exclude_max=True)),
+)
+def test_both_forms_break_ties_alike(index, allowed, uniform):
+    masked = index if allowed is None else np.where(allowed, index, -np.inf)
+    arms, valid = fast.kernels().argmax_with_random_ties(index, allowed, uniform)
+    assert valid
+    assert_array_equal(arms, argmax_with_random_ties(masked, uniform))
+
+
+def test_an_index_that_is_nan_counts_where_its_arm_is_allowed():
+    index = np.array([[0.0, np.nan], [np.nan, 1.0]])
+    choose = fast.kernels().argmax_with_random_ties
+    arms, valid = choose(index, ~np.isnan(index), np.zeros(2))
+    assert valid
+    assert arms.tolist() == [0, 1]
+    assert not choose(index, None, np.zeros(2))[1]
+    # Also as a row's last entry, and beside the largest.
+    assert not choose(np.array([[np.inf, np.nan]]), None, np.zeros(1))[1]
+
+
+def pickled(agent):
+    return pickle.loads(pickle.dumps(agent))  # noqa: S301
+
+
+@pytest.mark.parametrize("twin", [copy.deepcopy, pickled])
+def test_an_agent_is_copied_in_mid_trial(twin):
+    problem = tabular_model("three-armed").problem
+    agent = make_agent("c-ts")
+    agent.reset(problem, 5, 0)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        agent.update(agent.act(), rng.choice(problem.reward_support, 5))
+    other = twin(agent)
+    for _ in range(20):
+        arms, rewards = agent.act(), rng.choice(problem.reward_support, 5)
+        assert_array_equal(other.act(), arms)
+        agent.update(arms, rewards)
+        other.update(arms, rewards)
+
+
+@pytest.mark.parametrize(
+    ("arms", "rewards", "error"),
+    [([0, 3], [0.0, 0.0], IndexError), ([0, -1], [0.0, 0.0], IndexError), ([0], [0.0], ValueError)],
+)
+def test_arms_that_are_none_change_nothing(arms, rewards, error):
+    agent = make_agent("c-ucb")
+    agent.reset(tabular_model("three-armed").problem, 2, 0)
+    with pytest.raises(error):
+        agent.update(np.array(arms), np.array(rewards))
+    assert agent.pulls.sum() == 0
+
+
+def test_the_switch_and_what_is_missing(monkeypatch):
+    assert fast.is_wanted()
+    monkeypatch.setenv("CMAB_GYM_COMPILED", "0")
+    assert not fast.is_wanted()
+    monkeypatch.delenv("CMAB_GYM_COMPILED")
+    fast.kernels.cache_clear()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr("importlib.util.find_spec", lambda name: None)
+            assert not fast.is_wanted()
+            results = evaluate("CMAB-Tabular-v0", ["c-ucb"], 50, 2)
+            assert not results.failures
+        fast.kernels.cache_clear()
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, "cmab_gym.agents.compiled", None)
+            patch.delattr("cmab_gym.agents.compiled", raising=False)
+            with pytest.warns(UserWarning, match="numba does not work here"):
+                assert not fast.is_wanted()
+    finally:
+        fast.kernels.cache_clear()
+    assert fast.is_wanted()
+
+
+def test_numba_is_loaded_by_the_first_agent_alone():
+    program = (
+        "import sys, cmab_gym\n"
+        "agent = cmab_gym.make_agent('c-ucb')\n"
+        "print('numba' in sys.modules)\n"
+        "agent.reset(cmab_gym.envs.tabular.tabular_model('table1-a').problem, 2, 0)\n"
+        "print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "True"], done.stderr
