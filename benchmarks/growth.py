@@ -9,13 +9,13 @@ import json
 from typing import Any
 
 from process import measured
-from speed import rounds_per_second
+from speed import LOOPS, loops, rounds_per_second
 
 CORRELATED = ("c-ucb", "c-ts", "c-kl-ucb")
 ARMS = (2, 10, 50, 200, 1000)
 TRIALS = 20
 REWARDS = 2
-ROUNDS = (20_000, 200_000)
+ROUNDS = (100_000, 10_000_000)
 PROGRAM = """
 import sys
 import problem
@@ -29,13 +29,19 @@ evaluate(problem.ENV_ID, [agent], rounds, trials, env_kwargs=settings, checkpoin
 def measure() -> dict[str, Any]:
     """Return the growth with arms and rounds, and the large case."""
     return {
-        "seconds_per_round": {agent: by_arms(agent) for agent in CORRELATED},
+        "seconds_per_round": {form: by_agent(form) for form in LOOPS},
         "memory_of_c_ucb": memory(),
         "peak_gigabytes_by_rounds": {
-            str(rounds): play("ucb", 10, rounds, 1)["peak_gigabytes"] for rounds in ROUNDS
+            str(rounds): play("c-ucb", 10, rounds, 10)["peak_gigabytes"] for rounds in ROUNDS
         },
         "c_ucb_1000_arms_100000_rounds_10_trials": play("c-ucb", 1000, 100_000, 10, limit=300),
     }
+
+
+def by_agent(form: str) -> dict[str, dict[str, float]]:
+    """Return the seconds of one round of 20 trials, by agent and the number of arms."""
+    with loops(form):
+        return {agent: by_arms(agent) for agent in CORRELATED}
 
 
 def by_arms(agent: str) -> dict[str, float]:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import authors
 import limits
 import peers
 from process import HERE
+from speed import ARMS, TRIALS
 
 PAGE = HERE.parent / "docs" / "performance.md"
 Rows = Iterable[Sequence[str]]
@@ -71,23 +73,23 @@ def waits(results: dict[str, Any]) -> Rows:
 
 
 def speed(results: dict[str, Any]) -> Rows:
-    """Show rounds a second of each agent by arms and trials."""
-    for agent, by_arms in results["speed"].items():
-        trials = list(next(iter(by_arms.values())))
-        if agent == next(iter(results["speed"])):
-            yield "agent", "arms", *(f"{each} trial{'s' * (each != '1')}" for each in trials)
-        for arms, speeds in by_arms.items():
-            yield agent, arms, *("" if value is None else f"{value:,}" for value in speeds.values())
+    """Show rounds a second of each agent by arms and trials, in both forms of its loops."""
+    yield "agent", "arms", "loops", *(f"{n} trial{'s' * (n > 1)}" for n in TRIALS)
+    forms = results["speed"]
+    for agent, by_arms in next(iter(forms.values())).items():
+        for arms in by_arms:
+            for form, found in forms.items():
+                speeds = found[agent][arms].values()
+                yield agent, arms, form, *("" if each is None else f"{each:,}" for each in speeds)
 
 
 def growth(results: dict[str, Any]) -> Rows:
     """Show the time of a round against that with 50 arms, and what linear growth would give."""
-    found = results["growth"]["seconds_per_round"]
-    arms = list(next(iter(found.values())))
-    yield "agent", *(f"{each} arms" for each in arms)
-    yield "linear in K", *(f"{int(each) / 50:.2f}" for each in arms)
-    for agent, seconds in found.items():
-        yield agent, *(f"{seconds[each] / seconds['50']:.2f}" for each in arms)
+    yield "agent", "loops", *(f"{each} arms" for each in ARMS)
+    yield "linear in K", "", *(f"{each / 50:.2f}" for each in ARMS)
+    for form, found in results["growth"]["seconds_per_round"].items():
+        for agent, seconds in found.items():
+            yield agent, form, *(f"{seconds[str(each)] / seconds['50']:.2f}" for each in ARMS)
 
 
 def memory(results: dict[str, Any]) -> Rows:
@@ -98,7 +100,8 @@ def memory(results: dict[str, Any]) -> Rows:
         bound = f"{peak['bound']} GB, B K (K + R) numbers"
         yield f"c-ucb, {arms} arms, 20 trials", f"{peak['beyond_the_least']} GB", bound
     for rounds, gigabytes in found["peak_gigabytes_by_rounds"].items():
-        yield f"ucb, {int(rounds):,} rounds, all of the process", f"{gigabytes} GB", "that of fewer"
+        name = f"c-ucb, {int(rounds):,} rounds, 10 arms, 10 trials, all of the process"
+        yield name, f"{gigabytes} GB", "that of fewer"
     large = found["c_ucb_1000_arms_100000_rounds_10_trials"]
     name = "c-ucb, 1,000 arms, 100,000 rounds, 10 trials, all of the process"
     peak = large.get("failed") or f"{large['peak_gigabytes']} GB, {large['seconds']:.0f} s"
@@ -109,9 +112,14 @@ def limit(results: dict[str, Any]) -> Rows:
     """Show how far each agent is from what the machine would allow."""
     yield "agent", "rounds/s", "limit", "limit is faster by"
     for agent in limits.NEEDS:
-        ours = results["speed"][agent]["50"]["100"]
+        ours = results["speed"]["compiled"][agent]["50"]["100"]
         most = limits.rounds_per_second(agent, results["limits"])
         yield agent, f"{ours:,}", f"{most:,.0f}", f"{most / ours:.1f}"
+
+
+def theirs(results: dict[str, Any]) -> Rows:
+    """Show the authors' code."""
+    return authors.table(results["authors"])
 
 
 def others(results: dict[str, Any]) -> Rows:
@@ -128,4 +136,5 @@ TABLES: dict[str, tuple[Callable[[dict[str, Any]], Rows], set[str]]] = {
     "memory": (memory, {"growth"}),
     "limits": (limit, {"limits", "speed"}),
     "peers": (others, {"peers"}),
+    "authors": (theirs, {"authors"}),
 }

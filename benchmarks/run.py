@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import authors
 import environments
 import growth
 import limits
@@ -39,6 +40,8 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "tightening": tightening.measure,
 }
 
+WITH_FOLDER = ("movielens_tables", "large_files", "authors")  # each needs an argument
+
 
 def main() -> None:
     """Run every benchmark, or those named, and write the results."""
@@ -50,6 +53,8 @@ def main() -> None:
         parts["movielens_tables"] = lambda: tables.measure(chosen.raw)
     if chosen.large is not None:
         parts["large_files"] = lambda: tables.measure_large(chosen.large)
+    if chosen.authors is not None:
+        parts["authors"] = lambda: authors.measure(chosen.authors)
     for name, measure in parts.items():
         if not chosen.only or name in chosen.only:
             start = time.perf_counter()
@@ -67,9 +72,10 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=[*PARTS, "movielens_tables", "large_files"])
+    parser.add_argument("--only", nargs="+", choices=[*PARTS, *WITH_FOLDER])
     parser.add_argument("--raw", type=Path, help="folder with the raw archives")
     parser.add_argument("--large", type=Path, help="folder for generated files of 1 GB")
+    parser.add_argument("--authors", type=Path, help="folder with a copy of their repository")
     parser.add_argument("--page", action="store_true", help="rewrite docs/performance.md")
     parser.add_argument("--out", type=Path, default=HERE / "results.json")
     return parser.parse_args()
@@ -83,7 +89,17 @@ def earlier(path: Path) -> dict[str, Any]:
 
 def machine() -> dict[str, Any]:
     """Describe where this runs."""
-    packages = ("cmab-gym", "gymnasium", "numpy", "scipy", "pandas", "pyarrow", "duckdb", "joblib")
+    packages = (
+        "cmab-gym",
+        "gymnasium",
+        "numpy",
+        "scipy",
+        "pandas",
+        "pyarrow",
+        "duckdb",
+        "joblib",
+        "numba",
+    )
     return {
         "cores": os.cpu_count(),
         "processor": processor(),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cmab_gym import checks
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray, read_only
@@ -46,12 +47,13 @@ class BanditProblem:
 
     def __post_init__(self) -> None:
         low, high = checks.interval("reward_bounds", self.reward_bounds)
-        object.__setattr__(self, "pseudo_rewards", read_only(self.pseudo_rewards))
+        object.__setattr__(self, "pseudo_rewards", _stored(self.pseudo_rewards))
         object.__setattr__(self, "reward_support", read_only(self.reward_support))
         object.__setattr__(self, "reward_bounds", (low, high))
-        for name in ("reward_edges", "pseudo_lower_bounds"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, read_only(getattr(self, name)))
+        if self.reward_edges is not None:
+            object.__setattr__(self, "reward_edges", read_only(self.reward_edges))
+        if self.pseudo_lower_bounds is not None:
+            object.__setattr__(self, "pseudo_lower_bounds", _stored(self.pseudo_lower_bounds))
         self._check_rewards()
         self._check_table()
         object.__setattr__(self, "_cuts", self._interior_cuts())
@@ -200,6 +202,16 @@ def unknown_arms(problem: BanditProblem) -> BoolArray:
 def pseudo_reward_rows(table: FloatArray) -> FloatArray:
     """Return a table [l, k, j] as (K, R, K): [k, j] is what reward r_j of arm k says of all arms.
 
-    The table is that of the pseudo-rewards, or of the pseudo-lower bounds.
+    The table is that of the pseudo-rewards, or of the pseudo-lower bounds. Of one that a problem
+    holds this is no copy: with many arms a table takes more memory than all else.
     """
     return np.ascontiguousarray(table.transpose(1, 2, 0))
+
+
+def _stored(table: ArrayLike) -> FloatArray:
+    """Copy a table [l, k, j] into the memory layout of `pseudo_reward_rows`, read-only."""
+    table = np.asarray(table)
+    if table.ndim != 3:
+        return read_only(table)
+    stored: FloatArray = read_only(table.transpose(1, 2, 0)).transpose(2, 0, 1)
+    return stored

@@ -20,7 +20,7 @@ ENVIRONMENT, AGENT = 0, 1
 
 # How many numbers a block of noise holds in all: large enough to hide the cost of one call per
 # trial, small enough to stay in the cache.
-_BLOCK_NUMBERS = 1 << 16
+_BLOCK_NUMBERS = 1 << 18
 
 
 def trial_seed(seed: int, trial: int, side: int) -> SeedSequence:
@@ -59,6 +59,7 @@ class RoundStream:
     def next(self) -> AnyArray:
         """Return the next round's row, (B, ...); it is a view, to be read only."""
         if self._next == self._block:
+            self._rows = np.empty(0)  # lest the last block be kept beside the next
             self._rows = self._draw(self._generators, self._block)
             self._next = 0
         row: AnyArray = self._rows[self._next]

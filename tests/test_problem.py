@@ -4,6 +4,7 @@ import pytest
 
 import cmab_gym
 from cmab_gym import BanditProblem
+from cmab_gym.problem import pseudo_reward_rows
 
 TABLE_1 = np.array([[[0, 1], [0.8, 0.5]], [[0.7, 0.4], [0, 1]]])
 
@@ -111,3 +112,12 @@ def test_wrong_pseudo_lower_bounds_are_refused(lower, message):
     table[[0, 1], [0, 1]] = [0, 1]
     with pytest.raises(ValueError, match=message):
         BanditProblem(table, [0, 1], (0, 1), None, lower)
+
+
+def test_rows_of_a_problems_table_are_no_copy():
+    table = problem().pseudo_rewards
+    rows = pseudo_reward_rows(table)
+    assert np.shares_memory(rows, table)
+    assert rows.flags.c_contiguous
+    assert not rows.flags.writeable
+    np.testing.assert_array_equal(rows, table.transpose(1, 2, 0))

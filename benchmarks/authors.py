@@ -1,0 +1,83 @@
+"""The speed of the paper's authors' own code beside ours, on the real tables of MovieLens.
+
+Their repository (github.com/shreyasc-13/correlated_bandits) has no licence, so that it is no part
+of this one: give a folder that holds a copy.
+
+python benchmarks/authors.py FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from peers import CACHE, Peer, called, interpreter
+from process import HERE
+
+from cmab_gym import evaluate
+from cmab_gym.evaluation.play import find_model
+
+ENV_ID = "CMAB-MovieLens-v0"
+TASKS = {"genre": "18 genres", "movie": "50 movies"}
+# Their code assigns one-element series to numbers, which newer ones refuse.
+PEER = Peer(
+    "authors", "authors_code.py", ("numpy<2", "pandas<2.2", "matplotlib<3.9", "tqdm", "setuptools")
+)
+ROUNDS, TRIALS, REPEATS = 5000, 100, 3
+
+
+def measure(folder: Path, cache: Path = CACHE) -> dict[str, Any]:
+    """Return rounds a second of both by task and agent, on one core, in one run."""
+    python = interpreter(PEER, cache)
+    found = {}
+    for task, name in TASKS.items():
+        theirs = play_theirs(python, folder, task)
+        found[name] = {"theirs": theirs, "ours": {agent: speed(task, agent) for agent in theirs}}
+    return found
+
+
+def play_theirs(python: str, folder: Path, task: str) -> dict[str, int]:
+    """Return the rounds a second of each of their agents."""
+    model: Any = find_model(ENV_ID, {"task": task})
+    problem = {
+        "task": task,
+        "counts": model.counts.tolist(),
+        "pseudo_rewards": model.problem.pseudo_rewards.tolist(),
+        "means": model.means.tolist(),
+    }
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "problem.json"
+        path.write_text(json.dumps(problem), encoding="utf-8")
+        adapter = str(HERE / "peers" / PEER.adapter)
+        speeds: dict[str, int] = json.loads(
+            called(python, adapter, str(folder), str(path)).splitlines()[-1]
+        )
+    return speeds
+
+
+def speed(task: str, agent: str) -> int:
+    """Return our rounds a second with 100 trials in lockstep, the best of three."""
+    settings = {"task": task}
+    runs = [
+        evaluate(ENV_ID, [agent], ROUNDS, TRIALS, env_kwargs=settings).runs[0]
+        for _ in range(REPEATS)
+    ]
+    return round(ROUNDS * TRIALS / min(run.seconds for run in runs))
+
+
+def table(found: dict[str, Any]) -> list[Sequence[str]]:
+    """Return rows of task, agent, both speeds, and ours as a multiple of theirs."""
+    rows: list[Sequence[str]] = [("task", "agent", "theirs, rounds/s", "ours", "times")]
+    for task, speeds in found.items():
+        for agent, theirs in speeds["theirs"].items():
+            ours = speeds["ours"][agent]
+            rows.append((task, agent, f"{theirs:,}", f"{ours:,}", f"{ours / theirs:,.0f}"))
+    return rows
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(Path(sys.argv[1])), indent=2))
