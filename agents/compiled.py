@@ -118,6 +118,43 @@ def add_pseudo_rewards(
 
 
 @_compiled
+def add_vectors(
+    counts: IntArray,
+    slot: IntArray,
+    vectors: FloatArray,
+    vector_sums: FloatArray,
+    tight: FloatArray,
+    pulls: IntArray,
+    arms: IntArray,
+    index: IntArray,
+) -> None:
+    """Count a reward in each trial, and bound all arms by the vectors kept of the arm pulled.
+
+    Args:
+        counts: int64 (B, K, R), of each arm's rewards.
+        slot: int64 (B, K), where an arm's vectors are kept; below 0 it has none.
+        vectors: float64 (slots, V, R, K), what each reward says of all arms.
+        vector_sums: float64 (slots, V, K), of the rewards so far.
+        tight: float64 (B, K, K), the least average of an arm's vectors; infinity of itself.
+        pulls: int64 (B, K).
+        arms: int64 (B,), the arms pulled.
+        index: int64 (B,), positions of the rewards in their support.
+    """
+    for trial, arm in enumerate(arms):
+        counts[trial, arm, index[trial]] += 1
+        place = slot[trial, arm]
+        if place < 0:
+            continue
+        for other in range(pulls.shape[1]):
+            least = np.inf
+            for kept in range(vectors.shape[1]):
+                vector_sums[place, kept, other] += vectors[place, kept, index[trial], other]
+                least = min(least, vector_sums[place, kept, other])
+            tight[trial, arm, other] = least / pulls[trial, arm]
+        tight[trial, arm, arm] = np.inf
+
+
+@_compiled
 def allowed_arms(
     pseudo_sums: FloatArray,
     tight: FloatArray | None,

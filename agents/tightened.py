@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
+from cmab_gym.agents import fast
 from cmab_gym.agents.c_bandit import CBandit
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
@@ -126,6 +127,18 @@ class TightenedCBandit(CBandit):
 
     def _tighten(self, arms: IntArray, index: IntArray) -> None:
         if self.tightening is None:
+            return
+        if self._compiled:
+            fast.kernels().add_vectors(
+                self._counts,
+                self._slot,
+                self._vectors,
+                self._vector_sums,
+                self._tight,
+                self.pulls,
+                arms,
+                index,
+            )
             return
         self._counts[self._trial, arms, index] += 1
         slot = self._slot[self._trial, arms]
