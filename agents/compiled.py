@@ -40,30 +40,31 @@ def argmax_with_random_ties(
         int64 (B,), and whether no index was NaN; if one was, the arms mean nothing.
     """
     trials, n_arms = index.shape
-    arms = np.empty(trials, np.int64)
+    arms, row = np.empty(trials, np.int64), np.empty(n_arms)
     for trial in range(trials):
-        best, ties = -np.inf, 0
         for arm in range(n_arms):
-            value = index[trial, arm]
+            row[arm] = index[trial, arm]
             if allowed is not None and not allowed[trial, arm]:
-                value = -np.inf
-            if value > best:
-                best, ties, arms[trial] = value, 1, arm
-            elif value == best:
-                ties += 1
-            elif np.isnan(value):
-                return arms, False
+                row[arm] = -np.inf
+        best = -np.inf
+        chosen = ties = invalid = 0
+        for arm in range(n_arms):
+            if row[arm] > best:
+                best, chosen = row[arm], arm
+        for arm in range(n_arms):
+            ties += row[arm] == best
+            invalid += np.isnan(row[arm])
+        if invalid > 0:
+            return arms, False
         if ties > 1:
             skip = int(uniform[trial] * ties)
             for arm in range(n_arms):
-                value = index[trial, arm]
-                if allowed is not None and not allowed[trial, arm]:
-                    value = -np.inf
-                if value == best:
+                if row[arm] == best:
                     if skip == 0:
-                        arms[trial] = arm
+                        chosen = arm
                         break
                     skip -= 1
+        arms[trial] = chosen
     return arms, True
 
 
