@@ -1,7 +1,7 @@
 """The speed of the paper's authors' own code beside ours, on the real tables of MovieLens.
 
-Their repository (github.com/shreyasc-13/correlated_bandits) has no licence, so that it is no part
-of this one: give a folder that holds a copy.
+Their repository (github.com/shreyasc-13/correlated_bandits) has no licence file, so that it is no
+part of this one: give a folder that holds a copy.
 
 python benchmarks/authors.py FOLDER
 """
