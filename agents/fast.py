@@ -12,19 +12,17 @@ _SWITCH = "CMAB_GYM_COMPILED"
 
 
 def is_wanted() -> bool:
-    """Tell whether compiled loops are there; the environment variable CMAB_GYM_COMPILED=0 says no.
+    """Tell whether numba is there; the environment variable CMAB_GYM_COMPILED=0 says no.
 
-    They give the same numbers as NumPy's, to the bit, and take about half a second to load; where
-    they were never used before, some seconds to compile.
+    Compiled loops give the same numbers as NumPy's, to the bit, and take about half a second to
+    load; where they were never used before, some seconds to compile.
     """
-    return os.environ.get(_SWITCH) != "0" and kernels() is not None
+    return os.environ.get(_SWITCH) != "0" and importlib.util.find_spec("numba") is not None
 
 
 @cache
 def kernels() -> Any:
-    """Return the module of compiled loops; None where numba is not installed, or does not work."""
-    if importlib.util.find_spec("numba") is None:
-        return None
+    """Import the module of compiled loops; None where numba does not work."""
     try:
         from cmab_gym.agents import compiled
     except ImportError as error:

@@ -81,7 +81,7 @@ class IndexAgent:
         self._sums = np.zeros((trials, problem.n_arms))
         self.t = 0
         self._trial = np.arange(trials)
-        self._compiled = fast.is_wanted()
+        self._compiled = fast.is_wanted() and fast.kernels() is not None
 
     def act(self) -> IntArray:
         """Choose the arm of the largest index, ties broken at random, int64 (B,)."""

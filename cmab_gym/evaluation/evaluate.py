@@ -13,6 +13,7 @@ import numpy as np
 
 import cmab_gym
 from cmab_gym import checks
+from cmab_gym.agents import fast
 from cmab_gym.agents.registry import agent_factory
 from cmab_gym.evaluation.play import (
     Batch,
@@ -240,9 +241,12 @@ def describe_run() -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
+    packages = ["gymnasium", "numpy", "scipy"]
+    if fast.is_wanted():  # says why rounds took so long, or not
+        packages.append("numba")
     return {
         "cmab-gym": cmab_gym.__version__,
-        **{name: version(name) for name in ("gymnasium", "numpy", "scipy")},
+        **{name: version(name) for name in packages},
         "python": sys.version.split()[0],
         "platform": platform.platform(),
     }

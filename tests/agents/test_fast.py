@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
@@ -29,15 +29,16 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_both_forms_give_the_same_numbers(name, monkeypatch):
-    env_id, settings = CASES[name]
+    env_id, keywords = CASES[name]
     played = []
     for switch in "10":
         monkeypatch.setenv("CMAB_GYM_COMPILED", switch)
-        played.append(evaluate(env_id, AGENTS, 600, 7, env_kwargs=settings).to_pandas())
+        played.append(evaluate(env_id, AGENTS, 600, 7, env_kwargs=keywords).to_pandas())
     compiled, plain = played
     assert compiled.equals(plain)
 
 
+@settings(deadline=None)  # the first call compiles
 @given(
     arrays(np.float64, (3, 4), elements=st.sampled_from([-np.inf, -1.0, 0.0, 0.5, np.inf])),
     st.none() | arrays(np.bool_, (3, 4)),
@@ -95,25 +96,33 @@ def test_arms_that_are_none_change_nothing(arms, rewards, error):
 
 def test_the_switch_and_what_is_missing(monkeypatch):
     assert fast.is_wanted()
-    monkeypatch.setenv("CMAB_GYM_COMPILED", "0")
-    assert not fast.is_wanted()
-    monkeypatch.delenv("CMAB_GYM_COMPILED")
+    assert versions_of_a_run()["numba"]
+    with monkeypatch.context() as patch:
+        patch.setenv("CMAB_GYM_COMPILED", "0")
+        assert not fast.is_wanted()
+        assert "numba" not in versions_of_a_run()
+    with monkeypatch.context() as patch:
+        patch.setattr("importlib.util.find_spec", lambda name: None)
+        assert not fast.is_wanted()
+        assert "numba" not in versions_of_a_run()
+
+
+def versions_of_a_run():
+    results = evaluate("CMAB-Tabular-v0", ["c-ucb"], 10, 2)
+    assert not results.failures
+    return results.manifest["versions"]
+
+
+def test_a_numba_that_does_not_work_is_done_without(monkeypatch):
     fast.kernels.cache_clear()
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr("importlib.util.find_spec", lambda name: None)
-            assert not fast.is_wanted()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "cmab_gym.agents.compiled", None)
+        patch.delattr("cmab_gym.agents.compiled", raising=False)
+        with pytest.warns(UserWarning, match="numba does not work here"):
             results = evaluate("CMAB-Tabular-v0", ["c-ucb"], 50, 2)
-            assert not results.failures
-        fast.kernels.cache_clear()
-        with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, "cmab_gym.agents.compiled", None)
-            patch.delattr("cmab_gym.agents.compiled", raising=False)
-            with pytest.warns(UserWarning, match="numba does not work here"):
-                assert not fast.is_wanted()
-    finally:
-        fast.kernels.cache_clear()
-    assert fast.is_wanted()
+    fast.kernels.cache_clear()
+    assert not results.failures
+    assert fast.kernels() is not None
 
 
 def test_numba_is_loaded_by_the_first_agent_alone():
