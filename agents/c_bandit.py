@@ -7,11 +7,10 @@ from numpy.random import Generator
 
 from cmab_gym.agents import fast
 from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
+from cmab_gym.agents.least_bounds import LeastBounds
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows, unknown_arms
 from cmab_gym.streams import TrialStreams
-
-_PART = 1 << 20  # entries of phi that are looked at together
 
 
 class CBandit(IndexAgent):
@@ -76,15 +75,7 @@ class CBandit(IndexAgent):
             self._lower_sums = np.zeros((trials, n_arms, n_arms))
             # What the rewards of each arm say that some arm's mean is at least.
             self._floor = np.full((trials, n_arms), -np.inf)
-        if self._compiled:
-            return
-        # The least phi of each arm over the significant arms, and where in (B, K) the arm is that
-        # has it. A pull changes one row of phi, so that most minima stay. One whose own row has
-        # risen is `loose`, no more than an upper bound: enough to rule an arm out, and only where
-        # it is not the minimum is taken anew.
-        self._least = np.full((trials, n_arms), np.inf)
-        self._least_at = np.zeros((trials, n_arms), dtype=np.int64)
-        self._loose = np.zeros((trials, n_arms), dtype=np.bool_)
+        self._bounds = None if self._compiled else LeastBounds(self._pseudo_sums, self._unknown)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls, and add up rewards and pseudo-rewards."""
@@ -95,10 +86,20 @@ class CBandit(IndexAgent):
             self._lower_sums[self._trial, arms] += self._lower_rows[arms, index]
             sums, pulls = self._lower_sums[self._trial, arms], self.pulls[self._trial, arms]
             self._floor[self._trial, arms] = sums.max(axis=1) / pulls
-        if self._compiled:
+        if self._bounds is None:
             fast.kernels().add_pseudo_rewards(self._pseudo_sums, self._rows, arms, index, rewards)
-        else:
-            self._add_pseudo_rewards(arms, index, rewards)
+            return
+        row = self._rows[arms, index]
+        row[self._trial, arms] = rewards
+        at = self._trial * self.problem.n_arms + arms
+        sums = self._pseudo_sums.reshape(-1, self.problem.n_arms)
+        row += sums[at]
+        sums[at] = row
+        pulls = self.pulls.take(at)
+        row /= pulls[:, None]
+        if self._tight is not None:
+            np.minimum(row, self._tight[self._trial, arms], out=row)
+        self._bounds.update(at, row, pulls * self.problem.n_arms >= self.t)
 
     def _tighten(self, arms: IntArray, index: IntArray) -> None:
         """Learn which rewards the arms gave (B,), and set `_tight` given these arms."""
@@ -116,7 +117,7 @@ class CBandit(IndexAgent):
 
     def allowed_arms(self) -> BoolArray:
         """Return the empirically competitive arms and the best significant one, bool (B, K)."""
-        if self._compiled:
+        if self._bounds is None:
             compiled: BoolArray = fast.kernels().allowed_arms(
                 self._pseudo_sums,
                 self._tight,
@@ -134,55 +135,11 @@ class CBandit(IndexAgent):
         if self._floor is not None:
             floor = np.where(significant, self._floor, -np.inf).max(axis=1, keepdims=True)
             enough = np.maximum(best, floor)
-        self._take_least(significant, enough)
-        allowed: BoolArray = (self._least >= enough) | (means == best) | self._unknown
+        least = self._bounds.over(significant, enough, self.pulls, self._tight)
+        allowed: BoolArray = (least >= enough) | (means == best) | self._unknown
         return allowed
 
     def significant_arms(self) -> BoolArray:
         """Return the arms with at least t/K pulls, bool (B, K): never none."""
         enough: BoolArray = self.pulls * self.problem.n_arms >= self.t
         return enough
-
-    def _add_pseudo_rewards(self, arms: IntArray, index: IntArray, rewards: FloatArray) -> None:
-        """Add one row of each trial, and keep the minima."""
-        row = self._rows[arms, index]
-        row[self._trial, arms] = rewards
-        at = self._trial * self.problem.n_arms + arms
-        sums = self._pseudo_sums.reshape(-1, self.problem.n_arms)
-        row += sums[at]
-        sums[at] = row
-        pulls = self.pulls.take(at)
-        row /= pulls[:, None]
-        if self._tight is not None:
-            np.minimum(row, self._tight[self._trial, arms], out=row)
-        low = row <= self._least
-        risen = (self._least_at == at[:, None]) & ~low
-        low &= (pulls * self.problem.n_arms >= self.t)[:, None]  # significant
-        self._loose |= risen
-        np.copyto(self._least_at, at[:, None], where=low)
-        np.copyto(self._least, row, where=low | risen)
-
-    def _take_least(self, significant: BoolArray, enough: FloatArray) -> None:
-        """Take minima anew whose arm is not significant any more, or that are loose and matter."""
-        wanted = self._least >= enough
-        wanted &= self._loose
-        wanted |= ~significant.take(self._least_at)
-        wanted &= ~self._unknown
-        cells = np.flatnonzero(wanted)
-        apart = np.where(significant, 0.0, np.inf)
-        pulls = np.maximum(self.pulls, 1.0)  # before any pull all arms are significant
-        # When t passes a multiple of K many arms cease to be significant at once: in parts, lest
-        # the columns of all of them fill the memory.
-        part = max(1, _PART // self.problem.n_arms)
-        for first in range(0, cells.size, part):
-            some = cells[first : first + part]
-            trial, arm = np.divmod(some, self.problem.n_arms)
-            phi = self._pseudo_sums[trial, :, arm]
-            phi /= pulls[trial]
-            if self._tight is not None:
-                np.minimum(phi, self._tight[trial, :, arm], out=phi)
-            phi += apart[trial]
-            at = phi.argmin(axis=1)
-            self._least_at.put(some, trial * self.problem.n_arms + at)
-            self._least.put(some, phi[np.arange(trial.size), at])
-        self._loose.put(cells, False)

@@ -100,9 +100,8 @@ class TightenedCBandit(CBandit):
         self._next_solve[trials, arms] = _GROWTH * self.pulls[trials, arms]
         self._set_tight(trials, arms)
         # A new vector may lower phi, and the one whose place it took may have held it down.
-        if not self._compiled:
-            self._least[trials] = np.inf
-            self._loose[trials] = True
+        if self._bounds is not None:
+            self._bounds.forget(trials)
         return trials.size > 0
 
     def _slot_of(self, trial: int, arm: int) -> int:
