@@ -8,6 +8,8 @@ import warnings
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 _SWITCH = "CMAB_GYM_COMPILED"
 
 
@@ -32,4 +34,7 @@ def kernels() -> Any:
             stacklevel=2,
         )
         return None
+    # The first call of any takes a quarter of a second: here, where it is no round of an agent.
+    pulls, sums = np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1))
+    compiled.count_pulls(pulls, sums, sums.copy(), np.zeros(1, dtype=np.int64), np.zeros(1))
     return compiled

@@ -66,7 +66,7 @@ class Curves:
         label, trials: of the batch.
         regret: float64 (trials, checkpoints), the sum of gaps so far.
         best_arm_pulls: int64 (trials, checkpoints), pulls of a best arm so far.
-        seconds: how long the rounds took, without making the environment.
+        seconds: how long the rounds took, without making environment and agent.
         failure: why the agent ended early, or "" if it did not.
     """
 
@@ -135,8 +135,16 @@ def play(batch: Batch, progress: Progress | None = None, env: Any = None) -> Cur
     seeds = [environment_seed(batch.seed, trial) for trial in batch.trials]
     env.reset(seed=seeds, options={"info": False})
     start = time.perf_counter()
+    blaming = _Blaming(batch)
     try:
-        regret, best_arm_pulls = _play(batch, env, progress or (lambda rounds: None))
+        with blaming:
+            agent: Agent = batch.make()
+            streams = TrialStreams.for_trials(batch.seed, batch.trials)
+            agent.reset(env.unwrapped.problem, len(batch.trials), streams)
+        start = time.perf_counter()  # what an agent loads when it is first used is no round
+        regret, best_arm_pulls = _play(
+            batch, env, agent, blaming, progress or (lambda rounds: None)
+        )
     except AgentError as error:
         nothing = np.empty((0, 0))
         seconds = time.perf_counter() - start
@@ -144,18 +152,15 @@ def play(batch: Batch, progress: Progress | None = None, env: Any = None) -> Cur
     return Curves(batch.label, batch.trials, regret, best_arm_pulls, time.perf_counter() - start)
 
 
-def _play(batch: Batch, env: Any, progress: Progress) -> tuple[FloatArray, IntArray]:
+def _play(
+    batch: Batch, env: Any, agent: Agent, blaming: _Blaming, progress: Progress
+) -> tuple[FloatArray, IntArray]:
     n_trials, rounds = len(batch.trials), batch.checkpoints[-1]
     model = env.unwrapped.model
     best = model.best_arms.astype(np.int64)
     best_pulls = np.zeros(n_trials, dtype=np.int64)
     recorded_regret = np.empty((n_trials, len(batch.checkpoints)))
     recorded_best = np.empty((n_trials, len(batch.checkpoints)), dtype=np.int64)
-    streams = TrialStreams.for_trials(batch.seed, batch.trials)
-    blaming = _Blaming(batch)
-    with blaming:
-        agent: Agent = batch.make()
-        agent.reset(model.problem, n_trials, streams)
     place, reported, due = 0, 0, time.perf_counter() + _REPORT_EVERY
     for t in range(1, rounds + 1):
         blaming.round = t
