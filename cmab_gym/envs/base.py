@@ -144,13 +144,16 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         self._round = round_number
         self._regret = regret = self._regret + self._gaps[arm]
         reward, index = self.model.pull_one(self._prepared, row, arm)
-        info: Info = {
-            "reward_index": self._numbers[index],
-            "regret": regret,
-            "pseudo_reward": self._rows[arm][index].copy(),
-        }
-        if self.step_info != "row":
-            self._change(info)
+        if self.step_info == "none":
+            info: Info = {"reward_index": self._numbers[index], "regret": regret}
+        else:
+            info = {
+                "reward_index": self._numbers[index],
+                "regret": regret,
+                "pseudo_reward": self._rows[arm][index].copy(),
+            }
+            if self.step_info == "table":
+                info["pseudo_rewards"] = self.problem.pseudo_rewards.copy()
         if self._screen is not None:
             self._screen.update(np.array([arm]), np.array([reward]), np.array([regret]))
             self._show()
@@ -173,12 +176,6 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         """Close the window of render mode "human"; the environment may still be used."""
         if self._screen is not None:
             self._screen.close()
-
-    def _change(self, info: Info) -> None:
-        if self.step_info == "none":
-            del info["pseudo_reward"]
-        else:
-            info["pseudo_rewards"] = self.problem.pseudo_rewards.copy()
 
     def _show(self) -> None:
         if self.render_mode == "human":
