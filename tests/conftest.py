@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The same examples every time where a failure would stop others; new ones while developing.
+# The same examples every time where a failure would stop others; new ones while developing. Without
+# deadlines: whichever test is the first to play loads what agents compile.
+settings.register_profile("default", deadline=None)
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
