@@ -79,6 +79,7 @@ class CBandit(IndexAgent):
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls, and add up rewards and pseudo-rewards."""
+        arms, rewards = np.asarray(arms), np.asarray(rewards)
         super().update(arms, rewards)
         index = self.problem.reward_index(rewards)
         self._tighten(arms, index)

@@ -102,17 +102,19 @@ class IndexAgent:
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls and update the means."""
-        self.t += 1
         if self._compiled:
+            arms, rewards = np.asarray(arms), np.asarray(rewards)
             fast.kernels().count_pulls(self.pulls, self._sums, self.means, arms, rewards)
-            return
-        pulled = (self._trial, arms)
-        self.pulls[pulled] += 1
-        self._sums[pulled] += rewards
-        # From the sum, which is exact for stars and 0/1 rewards: equal means are then equal to the
-        # bit, whatever the order of the rewards, and their tie is broken at random. A running mean
-        # would let rounding break it, differently with each version of NumPy's logarithm.
-        self.means[pulled] = self._sums[pulled] / self.pulls[pulled]
+        else:
+            pulled = (self._trial, arms)
+            self.pulls[pulled] += 1
+            self._sums[pulled] += rewards
+            # From the sum, which is exact for stars and 0/1 rewards: equal means are then equal to
+            # the bit, whatever the order of the rewards, and their tie is broken at random. A
+            # running mean would let rounding break it, differently with each version of NumPy's
+            # logarithm.
+            self.means[pulled] = self._sums[pulled] / self.pulls[pulled]
+        self.t += 1
 
     def _checked_index(self) -> FloatArray:
         pulls, means = self.pulls.view(), self.means.view()

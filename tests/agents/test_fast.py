@@ -62,6 +62,20 @@ def test_an_index_that_is_nan_counts_where_its_arm_is_allowed():
     assert not choose(np.array([[np.inf, np.nan]]), None, np.zeros(1))[1]
 
 
+@pytest.mark.parametrize("given", [list, np.int32, np.uint8, lambda arms: arms[::-1][::-1]])
+def test_arms_may_come_in_any_form(given, monkeypatch):
+    problem, played = tabular_model("three-armed").problem, []
+    for switch in "10":
+        monkeypatch.setenv("CMAB_GYM_COMPILED", switch)
+        agent = make_agent("c-ucb")
+        agent.reset(problem, 4, 0)
+        rng = np.random.default_rng(1)
+        for _ in range(50):
+            played.append(agent.act())
+            agent.update(given(played[-1]), rng.choice(problem.reward_support, 4).tolist())
+    assert_array_equal(played[:50], played[50:])
+
+
 def pickled(agent):
     return pickle.loads(pickle.dumps(agent))  # noqa: S301
 
@@ -91,7 +105,7 @@ def test_arms_that_are_none_change_nothing(arms, rewards, error):
     agent.reset(tabular_model("three-armed").problem, 2, 0)
     with pytest.raises(error):
         agent.update(np.array(arms), np.array(rewards))
-    assert agent.pulls.sum() == 0
+    assert agent.pulls.sum() == agent.t == 0
 
 
 def test_the_switch_and_what_is_missing(monkeypatch):
