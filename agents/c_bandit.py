@@ -75,20 +75,30 @@ class CBandit(IndexAgent):
             self._lower_sums = np.zeros((trials, n_arms, n_arms))
             # What the rewards of each arm say that some arm's mean is at least.
             self._floor = np.full((trials, n_arms), -np.inf)
-        self._bounds = None if self._compiled else LeastBounds(self._pseudo_sums, self._unknown)
+        self._bounds = LeastBounds(self._pseudo_sums, self._unknown)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls, and add up rewards and pseudo-rewards."""
-        arms, rewards = np.asarray(arms), np.asarray(rewards)
-        super().update(arms, rewards)
+        arms, rewards = self._checked_pull(arms, rewards)
         index = self.problem.reward_index(rewards)
+        self._count(arms, rewards)
         self._tighten(arms, index)
         if self._lower_rows is not None and self._floor is not None:
             self._lower_sums[self._trial, arms] += self._lower_rows[arms, index]
             sums, pulls = self._lower_sums[self._trial, arms], self.pulls[self._trial, arms]
             self._floor[self._trial, arms] = sums.max(axis=1) / pulls
-        if self._bounds is None:
-            fast.kernels().add_pseudo_rewards(self._pseudo_sums, self._rows, arms, index, rewards)
+        if self._compiled:
+            fast.kernels().add_pseudo_rewards(
+                self._pseudo_sums,
+                self._rows,
+                self._tight,
+                *self._bounds.kept,
+                self.pulls,
+                self.t,
+                arms,
+                index,
+                rewards,
+            )
             return
         row = self._rows[arms, index]
         row[self._trial, arms] = rewards
@@ -100,7 +110,7 @@ class CBandit(IndexAgent):
         row /= pulls[:, None]
         if self._tight is not None:
             np.minimum(row, self._tight[self._trial, arms], out=row)
-        self._bounds.update(at, row, pulls * self.problem.n_arms >= self.t)
+        self._bounds.update(arms, row, pulls * self.problem.n_arms >= self.t)
 
     def _tighten(self, arms: IntArray, index: IntArray) -> None:
         """Learn which rewards the arms gave (B,), and set `_tight` given these arms."""
@@ -118,10 +128,11 @@ class CBandit(IndexAgent):
 
     def allowed_arms(self) -> BoolArray:
         """Return the empirically competitive arms and the best significant one, bool (B, K)."""
-        if self._bounds is None:
+        if self._compiled:
             compiled: BoolArray = fast.kernels().allowed_arms(
                 self._pseudo_sums,
                 self._tight,
+                *self._bounds.kept,
                 self._floor,
                 self.pulls,
                 self.means,

@@ -72,25 +72,15 @@ def argmax_with_random_ties(
 def count_pulls(
     pulls: IntArray, sums: FloatArray, means: FloatArray, arms: IntArray, rewards: FloatArray
 ) -> None:
-    """Count a pull in each trial, and refuse arms that are none, which others may then rely on.
+    """Count a pull in each trial.
 
     Args:
         pulls: int64 (B, K).
         sums: float64 (B, K), of the rewards.
         means: float64 (B, K).
-        arms: int64 (B,), the arms pulled.
+        arms: int64 (B,), the arms pulled: numbers past the end would change what is not theirs.
         rewards: float64 (B,).
-
-    Raises:
-        IndexError: an arm is none.
-        ValueError: there is not one arm for each trial.
     """
-    trials, n_arms = pulls.shape
-    if arms.size != trials or rewards.size != trials:
-        raise ValueError("arms and rewards: expected one of each trial")
-    for arm in arms:  # without a look, numbers past the end would be changed
-        if not 0 <= arm < n_arms:
-            raise IndexError("arms: expected integers from 0 to K - 1")
     for trial, arm in enumerate(arms):
         pulls[trial, arm] += 1
         sums[trial, arm] += rewards[trial]
@@ -99,23 +89,52 @@ def count_pulls(
 
 @_compiled
 def add_pseudo_rewards(
-    pseudo_sums: FloatArray, rows: FloatArray, arms: IntArray, index: IntArray, rewards: FloatArray
+    pseudo_sums: FloatArray,
+    rows: FloatArray,
+    tight: FloatArray | None,
+    least: FloatArray,
+    at: IntArray,
+    loose: BoolArray,
+    pulls: IntArray,
+    t: int,
+    arms: IntArray,
+    index: IntArray,
+    rewards: FloatArray,
 ) -> None:
-    """Add what a pull of each trial says of all arms.
+    """Add what a pull of each trial says of all arms, and keep the least bounds.
 
     Args:
         pseudo_sums: float64 (B, K, K); [b, k, l] is summed over the pulls of arm k.
         rows: float64 (K, R, K); [k, j] is what reward j of arm k says of all arms.
+        tight: float64 (B, K, K), other upper bounds, as [b, k, l]; None: there are none.
+        least: float64 (B, K), the least bound of each arm, as in `LeastBounds`.
+        at: int64 (B, K), the arm that bounds it so.
+        loose: bool (B, K), whether it may be less.
+        pulls: int64 (B, K).
+        t: pulls of all arms so far.
         arms: int64 (B,), the arms pulled.
         index: int64 (B,), positions of the rewards in their support.
         rewards: float64 (B,).
     """
+    n_arms = pulls.shape[1]
+    phi = np.empty(n_arms)
     for trial, arm in enumerate(arms):
-        sums, row = pseudo_sums[trial, arm], rows[arm, index[trial]]
+        sums, row, n = pseudo_sums[trial, arm], rows[arm, index[trial]], pulls[trial, arm]
         own = sums[arm] + rewards[trial]
-        for other in range(sums.size):
+        for other in range(n_arms):
             sums[other] += row[other]
         sums[arm] = own
+        for other in range(n_arms):
+            phi[other] = sums[other] / n
+            if tight is not None:
+                phi[other] = min(phi[other], tight[trial, arm, other])
+        significant = n * n_arms >= t
+        for other in range(n_arms):
+            if phi[other] <= least[trial, other]:
+                if significant:
+                    least[trial, other], at[trial, other] = phi[other], arm
+            elif at[trial, other] == arm:
+                least[trial, other], loose[trial, other] = phi[other], True
 
 
 @_compiled
@@ -159,6 +178,9 @@ def add_vectors(
 def allowed_arms(
     pseudo_sums: FloatArray,
     tight: FloatArray | None,
+    least: FloatArray,
+    at: IntArray,
+    loose: BoolArray,
     floor: FloatArray | None,
     pulls: IntArray,
     means: FloatArray,
@@ -169,7 +191,10 @@ def allowed_arms(
 
     Args:
         pseudo_sums: as in `add_pseudo_rewards`.
-        tight: float64 (B, K, K), other upper bounds, as [b, k, l]; None: there are none.
+        tight: as in `add_pseudo_rewards`.
+        least: as in `add_pseudo_rewards`.
+        at: as in `add_pseudo_rewards`.
+        loose: as in `add_pseudo_rewards`.
         floor: float64 (B, K), lower bounds on the best mean, of each arm; None: there are none.
         pulls: int64 (B, K).
         means: float64 (B, K).
@@ -178,26 +203,30 @@ def allowed_arms(
     """
     trials, n_arms = pulls.shape
     allowed = np.empty((trials, n_arms), np.bool_)
-    least = np.empty(n_arms)
+    significant, those = np.empty(n_arms, np.bool_), np.empty(n_arms, np.int64)
     for trial in range(trials):
         best = highest = -np.inf
-        least[:] = np.inf
+        count = 0
         for k in range(n_arms):
-            n = pulls[trial, k]
-            if n * n_arms < t:
-                continue  # it is not significant
-            best = max(best, means[trial, k])
-            if floor is not None:
-                highest = max(highest, floor[trial, k])
-            if n == 0:
-                continue
-            for arm in range(n_arms):
-                phi = pseudo_sums[trial, k, arm] / n
-                if tight is not None:
-                    phi = min(phi, tight[trial, k, arm])
-                least[arm] = min(least[arm], phi)
+            significant[k] = pulls[trial, k] * n_arms >= t
+            if significant[k]:
+                those[count] = k
+                count += 1
+                best = max(best, means[trial, k])
+                if floor is not None:
+                    highest = max(highest, floor[trial, k])
         enough = max(best, highest)
         for arm in range(n_arms):
-            is_best = pulls[trial, arm] * n_arms >= t and means[trial, arm] == best
-            allowed[trial, arm] = least[arm] >= enough or is_best or unknown[arm]
+            matters = loose[trial, arm] and least[trial, arm] >= enough
+            if not unknown[arm] and (matters or not significant[at[trial, arm]]):
+                least[trial, arm], loose[trial, arm] = np.inf, False
+                for k in those[:count]:
+                    if pulls[trial, k] > 0:
+                        phi = pseudo_sums[trial, k, arm] / pulls[trial, k]
+                        if tight is not None:
+                            phi = min(phi, tight[trial, k, arm])
+                        if phi < least[trial, arm]:
+                            least[trial, arm], at[trial, arm] = phi, k
+            is_best = significant[arm] and means[trial, arm] == best
+            allowed[trial, arm] = least[trial, arm] >= enough or is_best or unknown[arm]
     return allowed

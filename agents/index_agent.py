@@ -90,6 +90,8 @@ class IndexAgent:
             index, allowed = np.zeros(self.pulls.shape), self.pulls == 0
         else:
             index, allowed = self._checked_index(), self.allowed_arms()
+            if allowed is not None and np.shape(allowed) != index.shape:
+                allowed = np.broadcast_to(allowed, index.shape)  # the same in all trials
         uniform = self.rng.uniform()
         if self._compiled:
             arms: IntArray
@@ -102,19 +104,27 @@ class IndexAgent:
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls and update the means."""
-        if self._compiled:
-            arms, rewards = np.asarray(arms), np.asarray(rewards)
-            fast.kernels().count_pulls(self.pulls, self._sums, self.means, arms, rewards)
-        else:
-            pulled = (self._trial, arms)
-            self.pulls[pulled] += 1
-            self._sums[pulled] += rewards
-            # From the sum, which is exact for stars and 0/1 rewards: equal means are then equal to
-            # the bit, whatever the order of the rewards, and their tie is broken at random. A
-            # running mean would let rounding break it, differently with each version of NumPy's
-            # logarithm.
-            self.means[pulled] = self._sums[pulled] / self.pulls[pulled]
+        self._count(*self._checked_pull(arms, rewards))
+
+    def _checked_pull(self, arms: IntArray, rewards: FloatArray) -> tuple[IntArray, FloatArray]:
+        trials, n_arms = self.pulls.shape
+        rewards = np.asarray(rewards, dtype=np.float64)
+        if rewards.shape != (trials,):
+            raise ValueError(f"rewards have shape {rewards.shape}: expected ({trials},)")
+        return checks.arms_in_range(arms, (trials,), n_arms), rewards
+
+    def _count(self, arms: IntArray, rewards: FloatArray) -> None:
         self.t += 1
+        if self._compiled:
+            fast.kernels().count_pulls(self.pulls, self._sums, self.means, arms, rewards)
+            return
+        pulled = (self._trial, arms)
+        self.pulls[pulled] += 1
+        self._sums[pulled] += rewards
+        # From the sum, which is exact for stars and 0/1 rewards: equal means are then equal to the
+        # bit, whatever the order of the rewards, and their tie is broken at random. A running mean
+        # would let rounding break it, differently with each version of NumPy's logarithm.
+        self.means[pulled] = self._sums[pulled] / self.pulls[pulled]
 
     def _checked_index(self) -> FloatArray:
         pulls, means = self.pulls.view(), self.means.view()

@@ -1,4 +1,4 @@
-"""`LeastBounds`: the least bound on each arm's mean, kept between rounds, in NumPy."""
+"""`LeastBounds`: the least bound on each arm's mean, kept between rounds."""
 
 from __future__ import annotations
 
@@ -10,39 +10,44 @@ _PART = 1 << 20  # bounds that are looked at together
 
 
 class LeastBounds:
-    """The least phi of each arm over the significant arms, for the form without compiled loops.
+    """The least phi of each arm over the significant arms.
 
     A pull changes one row of phi, so that most minima stay. One whose own row has risen is loose,
     no more than an upper bound: enough to rule an arm out, and only where it is not the minimum is
-    taken anew.
+    taken anew. `update` and `over` do so in NumPy; compiled loops do it to `kept`.
 
     Args:
         pseudo_sums: float64 (B, K, K), which the owner changes; [b, k, l] is summed over the pulls
             of arm k.
         unknown: bool (K,), arms that are never ruled out.
+
+    Attributes:
+        kept: float64 (B, K), the least bounds; int64 (B, K), the arms that bound so; bool (B, K),
+            which of them are loose.
     """
 
     def __init__(self, pseudo_sums: FloatArray, unknown: BoolArray) -> None:
         trials, self._n_arms, _ = pseudo_sums.shape
         self._pseudo_sums, self._unknown = pseudo_sums, unknown
+        self._trial = np.arange(trials)[:, None]
         self._least = np.full((trials, self._n_arms), np.inf)
-        # Where in (B, K) the arm is that bounds it so.
         self._at = np.zeros((trials, self._n_arms), dtype=np.int64)
         self._loose = np.zeros((trials, self._n_arms), dtype=np.bool_)
+        self.kept = self._least, self._at, self._loose
 
-    def update(self, at: IntArray, phi: FloatArray, significant: BoolArray) -> None:
+    def update(self, arms: IntArray, phi: FloatArray, significant: BoolArray) -> None:
         """Take note of the bounds given the arm that was pulled.
 
         Args:
-            at: int64 (B,), where in (B, K) that arm is.
+            arms: int64 (B,), that arm.
             phi: float64 (B, K), of all arms given it.
             significant: bool (B,), whether it is.
         """
         low = phi <= self._least
-        risen = (self._at == at[:, None]) & ~low
+        risen = (self._at == arms[:, None]) & ~low
         low &= significant[:, None]
         self._loose |= risen
-        np.copyto(self._at, at[:, None], where=low)
+        np.copyto(self._at, arms[:, None], where=low)
         np.copyto(self._least, phi, where=low | risen)
 
     def forget(self, trials: IntArray) -> None:
@@ -67,7 +72,7 @@ class LeastBounds:
         """
         wanted = self._least >= enough
         wanted &= self._loose
-        wanted |= ~significant.take(self._at)
+        wanted |= ~significant[self._trial, self._at]
         wanted &= ~self._unknown
         cells = np.flatnonzero(wanted)
         apart = np.where(significant, 0.0, np.inf)
@@ -84,7 +89,7 @@ class LeastBounds:
                 np.minimum(phi, tight[trial, :, arm], out=phi)
             phi += apart[trial]
             at = phi.argmin(axis=1)
-            self._at.put(some, trial * self._n_arms + at)
+            self._at.put(some, at)
             self._least.put(some, phi[np.arange(trial.size), at])
         self._loose.put(cells, False)
         return self._least

@@ -100,8 +100,7 @@ class TightenedCBandit(CBandit):
         self._next_solve[trials, arms] = _GROWTH * self.pulls[trials, arms]
         self._set_tight(trials, arms)
         # A new vector may lower phi, and the one whose place it took may have held it down.
-        if self._bounds is not None:
-            self._bounds.forget(trials)
+        self._bounds.forget(trials)
         return trials.size > 0
 
     def _slot_of(self, trial: int, arm: int) -> int:

@@ -11,4 +11,5 @@ def loops(request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CMAB_GYM_COMPILED", FORMS[request.param])
         assert fast.is_wanted() == (request.param == "compiled")
+        assert fast.kernels() is not None
         yield request.param

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
 from cmab_gym import evaluate, make_agent
-from cmab_gym.agents import fast
+from cmab_gym.agents import UCB, IndexAgent, fast
 from cmab_gym.agents.index_agent import argmax_with_random_ties
 from cmab_gym.envs.tabular import tabular_model
 
@@ -25,6 +25,12 @@ CASES = {
     "18 arms": ("CMAB-MovieLens-v0", {"mask": 0.5}),
     "50 arms": ("CMAB-MovieLens-v0", {"task": "movie"}),
 }
+
+
+@pytest.fixture(params=["1", "0"])
+def form(request, monkeypatch):
+    """Both forms, one after the other."""
+    monkeypatch.setenv("CMAB_GYM_COMPILED", request.param)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -96,16 +102,40 @@ def test_an_agent_is_copied_in_mid_trial(twin):
         other.update(arms, rewards)
 
 
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize("name", ["ucb", "c-ucb"])
 @pytest.mark.parametrize(
-    ("arms", "rewards", "error"),
-    [([0, 3], [0.0, 0.0], IndexError), ([0, -1], [0.0, 0.0], IndexError), ([0], [0.0], ValueError)],
+    ("arms", "rewards"), [([0, 3], [0, 0]), ([0, -1], [0, 0]), ([0], [0]), ([0, 1], [0])]
 )
-def test_arms_that_are_none_change_nothing(arms, rewards, error):
-    agent = make_agent("c-ucb")
+def test_arms_that_are_none_change_nothing(name, arms, rewards):
+    agent = make_agent(name)
     agent.reset(tabular_model("three-armed").problem, 2, 0)
-    with pytest.raises(error):
+    with pytest.raises(ValueError, match="expected"):
         agent.update(np.array(arms), np.array(rewards))
     assert agent.pulls.sum() == agent.t == 0
+
+
+@pytest.mark.usefixtures("form")
+def test_a_reward_that_is_none_changes_nothing():
+    agent = make_agent("c-ucb")
+    agent.reset(tabular_model("three-armed").problem, 1, 0)
+    with pytest.raises(ValueError, match="expected"):
+        agent.update(np.array([0]), np.array([np.nan]))
+    assert agent.pulls.sum() == agent.t == 0
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize("shape", [(1, 3), (3,)])
+def test_a_subclass_may_allow_the_same_arms_in_all_trials(shape):
+    class Second(IndexAgent):
+        def allowed_arms(self):
+            return np.array([False, True, False]).reshape(shape)
+
+    agent = Second(UCB())
+    agent.reset(tabular_model("three-armed").problem, 40, 0)
+    for _ in range(3):
+        agent.update(agent.act(), np.zeros(40))
+    assert agent.act().tolist() == [1] * 40
 
 
 def test_the_switch_and_what_is_missing(monkeypatch):
