@@ -230,3 +230,17 @@ def allowed_arms(
             is_best = significant[arm] and means[trial, arm] == best
             allowed[trial, arm] = least[trial, arm] >= enough or is_best or unknown[arm]
     return allowed
+
+
+def play_a_round() -> None:
+    """Call what every agent needs once: to load it takes half a second, which is no round's."""
+    numbers, counts = np.zeros((1, 2)), np.zeros((1, 2), np.int64)
+    arms, rewards, none = np.zeros(1, np.int64), np.zeros(1), np.zeros((1, 2), np.bool_)
+    sums, rows = np.zeros((1, 2, 2)), np.zeros((2, 1, 2))
+    rows.flags.writeable = False  # as a problem's are
+    argmax_with_random_ties(numbers, None, rewards)
+    argmax_with_random_ties(numbers, ~none, rewards)
+    count_pulls(counts, numbers, numbers.copy(), arms, rewards)
+    kept = numbers.copy(), counts.copy(), none
+    add_pseudo_rewards(sums, rows, None, *kept, counts, 1, arms, arms, rewards)
+    allowed_arms(sums, None, *kept, None, counts, numbers, 1, none[0])

@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import warnings
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
-
-import numpy as np
 
 _SWITCH = "CMAB_GYM_COMPILED"
 
 
 def is_wanted() -> bool:
-    """Tell whether numba is there; the environment variable CMAB_GYM_COMPILED=0 says no.
+    """Tell whether numba is installed; the environment variable CMAB_GYM_COMPILED=0 says no.
 
     Compiled loops give the same numbers as NumPy's, to the bit, and take about half a second to
     load; where they were never used before, some seconds to compile.
     """
-    return os.environ.get(_SWITCH) != "0" and importlib.util.find_spec("numba") is not None
+    return os.environ.get(_SWITCH) != "0" and _is_installed()
+
+
+@cache
+def _is_installed() -> bool:
+    try:
+        version("numba")
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 @cache
 def kernels() -> Any:
-    """Import the module of compiled loops; None where numba does not work."""
+    """Import and try the module of compiled loops; None where numba does not work."""
     try:
         from cmab_gym.agents import compiled
-    except ImportError as error:
+
+        compiled.play_a_round()
+    # Whatever it is, as a damaged cache on the disk, or one that is full: NumPy does without.
+    except Exception as error:
         warnings.warn(
-            f"numba does not work here ({error}): agents use NumPy instead; install versions that "
-            f"fit, or set {_SWITCH}=0",
+            f"numba does not work here ({type(error).__name__}: {error}): agents use NumPy "
+            "instead; install versions that fit, empty the folder of numba's cache "
+            f"(__pycache__ beside the agents, or NUMBA_CACHE_DIR), or set {_SWITCH}=0",
             stacklevel=2,
         )
         return None
-    # The first call of any takes a quarter of a second: here, where it is no round of an agent.
-    pulls, sums = np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1))
-    compiled.count_pulls(pulls, sums, sums.copy(), np.zeros(1, dtype=np.int64), np.zeros(1))
     return compiled

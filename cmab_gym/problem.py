@@ -203,7 +203,7 @@ def pseudo_reward_rows(table: FloatArray) -> FloatArray:
     """Return a table [l, k, j] as (K, R, K): [k, j] is what reward r_j of arm k says of all arms.
 
     The table is that of the pseudo-rewards, or of the pseudo-lower bounds. Of one that a problem
-    holds this is no copy: with many arms a table takes more memory than all else.
+    was made with this is no copy: with many arms a table takes more memory than all else.
     """
     return np.ascontiguousarray(table.transpose(1, 2, 0))
 

@@ -242,7 +242,7 @@ def describe_run() -> dict[str, Any]:
 
 def _versions() -> dict[str, str]:
     packages = ["gymnasium", "numpy", "scipy"]
-    if fast.is_wanted():  # says why rounds took so long, or not
+    if fast.is_wanted():
         packages.append("numba")
     return {
         "cmab-gym": cmab_gym.__version__,

@@ -69,7 +69,7 @@ class BanditModel(ABC):
         """
 
     def prepare(self, outcomes: AnyArray) -> Any:
-        """Bring outcomes (n, W) into the form from which `pull_one` reads quickest."""
+        """Bring outcomes (n, W) into the form that `pull_one` reads: override both, or none."""
         return outcomes
 
     def pull_one(self, prepared: Any, row: int, arm: int) -> tuple[float, int]:

@@ -23,8 +23,9 @@ Sampler: TypeAlias = Callable[[Generator, int], FloatArray]
 _CELLS = 200_000  # pieces of the range of X over which the bounds are taken as known
 _X_QUANTILES, _REWARD_QUANTILES = 20_000, 16  # midpoints for expectations over X, and given X
 _SAMPLES, _GRID_SAMPLES = 1_000_000, 20_000  # draws instead, for a sampler, which has no quantiles
-# Rewards drawn at once, of all arms: enough to share the cost of a call, few enough for the cache.
-_REWARDS_PER_DRAW = 8192
+# A trial's rewards that are drawn at once, of all arms, to share the cost of a call; and how many
+# trials together, lest what is only needed for a moment fill the memory.
+_REWARDS_PER_DRAW, _TRIALS_PER_DRAW = 8192, 32
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class LatentModel(BanditModel):
     _cuts: FloatArray = field(init=False)  # between the bins
     _starts: FloatArray = field(init=False)  # of the bins: all is in the first, nothing past them
     _n_arms: int = field(init=False)
+    _decided: bool = field(init=False)  # X decides the rewards
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
@@ -122,6 +124,7 @@ class LatentModel(BanditModel):
         store = object.__setattr__
         store(self, "rounds_per_draw", max(1, _REWARDS_PER_DRAW // len(self.lower)))
         store(self, "_n_arms", len(self.lower))
+        store(self, "_decided", tuple(self.lower) == tuple(self.upper))
         store(self, "_cells", cells)
         store(self, "_cuts", edges[1:-1])
         store(self, "_starts", np.array([-np.inf, *edges[1:-1], np.inf]))
@@ -136,8 +139,15 @@ class LatentModel(BanditModel):
 
     def draw_trials(self, rngs: Sequence[Generator], rounds: int) -> AnyArray:
         """Draw rounds of several trials: see `BanditModel.draw_trials`."""
-        # The bound functions are called once for all trials.
-        soft, decided = self.delta > 0, self.upper is self.lower
+        outcomes = np.empty((rounds, len(rngs), self._n_arms))
+        for first in range(0, len(rngs), _TRIALS_PER_DRAW):
+            some = slice(first, first + _TRIALS_PER_DRAW)
+            outcomes[:, some] = self._draw_some(rngs[some], rounds)
+        return outcomes
+
+    def _draw_some(self, rngs: Sequence[Generator], rounds: int) -> FloatArray:
+        # The bound functions are called once for all these trials.
+        soft = self.delta > 0
         x, others = np.empty((2, len(rngs), rounds))
         apart, share = np.empty((2, len(rngs), self._n_arms, rounds))
         for trial, rng in enumerate(rngs):
@@ -145,16 +155,16 @@ class LatentModel(BanditModel):
             if soft:
                 rng.random(out=apart[trial])
                 others[trial] = self._draw_latent(rng, rounds)
-            if not decided:
+            if not self._decided:
                 rng.random(out=share[trial])
         lower, upper = self._bounds_at(x)
         if soft:
             lower, upper = np.where(apart < self.delta, self._bounds_at(others), (lower, upper))
-        rewards = lower if decided else lower + share * (upper - lower)
+        rewards = lower if self._decided else lower + share * (upper - lower)
         # A peak between two of the grid's points may pass the bounds by about 1e-6 of their size.
         low, high = self.problem.reward_bounds
         np.minimum(np.maximum(rewards, low, out=rewards), high, out=rewards)
-        return np.ascontiguousarray(rewards.transpose(2, 0, 1))
+        return rewards.transpose(2, 0, 1)
 
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
         """Look up rewards: see `BanditModel.pull`."""
@@ -168,7 +178,7 @@ class LatentModel(BanditModel):
         # The bins are of equal size, so that they can be computed, and corrected where rounding
         # passed an end. To search for so many would take seven times as long.
         low, high = self.problem.reward_bounds
-        index = ((outcomes - low) * (self.bins / (high - low))).astype(np.int64)
+        index = ((outcomes - low) / (high - low) * self.bins).astype(np.int64)
         index -= outcomes < self._starts.take(index)
         index += outcomes >= self._starts.take(index + 1)
         return flat(outcomes), flat(index)
@@ -225,7 +235,7 @@ class LatentModel(BanditModel):
 
     def _at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         lower = _values(self.lower, x)
-        return lower, lower if self.upper is self.lower else _values(self.upper, x)
+        return lower, lower if self._decided else _values(self.upper, x)
 
     def _draw_latent(self, rng: Generator, size: int) -> FloatArray:
         if hasattr(self.latent, "rvs"):

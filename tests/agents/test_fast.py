@@ -146,7 +146,7 @@ def test_the_switch_and_what_is_missing(monkeypatch):
         assert not fast.is_wanted()
         assert "numba" not in versions_of_a_run()
     with monkeypatch.context() as patch:
-        patch.setattr("importlib.util.find_spec", lambda name: None)
+        patch.setattr(fast, "_is_installed", lambda: False)
         assert not fast.is_wanted()
         assert "numba" not in versions_of_a_run()
 
@@ -157,16 +157,46 @@ def versions_of_a_run():
     return results.manifest["versions"]
 
 
-def test_a_numba_that_does_not_work_is_done_without(monkeypatch):
+def missing(patch):
+    patch.setitem(sys.modules, "cmab_gym.agents.compiled", None)
+    patch.delattr("cmab_gym.agents.compiled", raising=False)
+
+
+def damaged(patch):
+    def read():
+        raise EOFError("Ran out of input")
+
+    patch.setattr("cmab_gym.agents.compiled.play_a_round", read)
+
+
+@pytest.mark.parametrize("fault", [missing, damaged])
+def test_a_numba_that_does_not_work_is_done_without(fault, monkeypatch):
+    assert fast.kernels() is not None
     fast.kernels.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "cmab_gym.agents.compiled", None)
-        patch.delattr("cmab_gym.agents.compiled", raising=False)
+        fault(patch)
         with pytest.warns(UserWarning, match="numba does not work here"):
             results = evaluate("CMAB-Tabular-v0", ["c-ucb"], 50, 2)
     fast.kernels.cache_clear()
     assert not results.failures
     assert fast.kernels() is not None
+
+
+def test_where_nothing_can_be_kept_on_disk_it_is_compiled_all_the_same():
+    program = (
+        "import numba\n"
+        "real = numba.njit\n"
+        "def njit(function, cache=False, **options):\n"
+        "    if cache:\n"
+        "        raise RuntimeError('cannot cache function: no locator available')\n"
+        "    return real(function, **options)\n"
+        "numba.njit = njit\n"
+        "from cmab_gym.agents import fast\n"
+        "print(fast.kernels() is not None)"
+    )
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.split() == ["True"], done.stderr
 
 
 def test_numba_is_loaded_by_the_first_agent_alone():

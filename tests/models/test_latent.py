@@ -252,3 +252,29 @@ def test_prepared_rewards_have_the_bins_of_any_others(bins, low, width):
     prepared = model.prepare(np.stack([rewards, rewards], axis=1))
     index = [model.pull_one(prepared, row, 1)[1] for row in range(rewards.size)]
     np.testing.assert_array_equal(index, model.problem.reward_index(rewards))
+
+
+def test_rewards_that_x_decides_do_not_depend_on_how_the_lists_were_made():
+    functions = [line, parabola]
+    one = LatentModel(uniform, functions, functions, (0, 6))
+    two = LatentModel(uniform, [line, parabola], [line, parabola], (0, 6))
+    drawn = one.draw(np.random.default_rng(0), 50)
+    np.testing.assert_array_equal(drawn, two.draw(np.random.default_rng(0), 50))
+
+
+def test_many_trials_are_drawn_as_few_are():
+    model = latent_model("two-arm-b")
+    together = model.draw_trials([np.random.default_rng(seed) for seed in range(70)], 20)
+    for seed in (0, 31, 32, 69):
+        np.testing.assert_array_equal(
+            together[:, seed], model.draw(np.random.default_rng(seed), 20)
+        )
+
+
+def test_bins_of_a_tiny_range_are_found():
+    ends = [lambda x: 1e-300 * x, lambda x: 0 * x]
+    model = LatentModel(uniform, ends, ends, (0, 6), (0.0, 6e-300), bins=100)
+    outcomes = model.draw(np.random.default_rng(0), 50)
+    prepared = model.prepare(outcomes)
+    index = [model.pull_one(prepared, row, 0)[1] for row in range(50)]
+    np.testing.assert_array_equal(index, model.problem.reward_index(outcomes[:, 0]))
