@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
@@ -81,7 +81,13 @@ class IndexAgent:
         self._sums = np.zeros((trials, problem.n_arms))
         self.t = 0
         self._trial = np.arange(trials)
-        self._compiled = fast.is_wanted() and fast.kernels() is not None
+        self._compiled = _is_compiled()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Go on where numba may not be what it was; the forms share their state."""
+        self.__dict__.update(state)
+        if "_compiled" in state:
+            self._compiled = _is_compiled()
 
     def act(self) -> IntArray:
         """Choose the arm of the largest index, ties broken at random, int64 (B,)."""
@@ -142,6 +148,10 @@ class IndexAgent:
     def allowed_arms(self) -> BoolArray | None:
         """Return the arms that may be played, bool (B, K); None allows all."""
         return None
+
+
+def _is_compiled() -> bool:
+    return fast.is_wanted() and fast.kernels() is not None
 
 
 def check_scale(B: float | None) -> None:

@@ -95,7 +95,7 @@ def growth(results: dict[str, Any]) -> Rows:
 def memory(results: dict[str, Any]) -> Rows:
     """Show the peak of memory: with arms, with rounds, and of the large case."""
     found = results["growth"]
-    yield "case", "peak", "bound"
+    yield "case", "peak", "to compare with"
     for arms, peak in found["memory_of_c_ucb"].items():
         bound = f"{peak['bound']} GB, B K (K + R) numbers"
         yield f"c-ucb, {arms} arms, 20 trials", f"{peak['beyond_the_least']} GB", bound

@@ -115,7 +115,10 @@ def test_wrong_pseudo_lower_bounds_are_refused(lower, message):
 
 
 def test_rows_of_a_problems_table_are_no_copy():
-    table = problem().pseudo_rewards
+    made = problem(pseudo_lower_bounds=np.full_like(TABLE_1, -np.inf))
+    lower = made.pseudo_lower_bounds
+    assert np.shares_memory(pseudo_reward_rows(lower), lower)
+    table = made.pseudo_rewards
     rows = pseudo_reward_rows(table)
     assert np.shares_memory(rows, table)
     assert rows.flags.c_contiguous

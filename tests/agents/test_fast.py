@@ -87,15 +87,18 @@ def pickled(agent):
 
 
 @pytest.mark.parametrize("twin", [copy.deepcopy, pickled])
-def test_an_agent_is_copied_in_mid_trial(twin):
+@pytest.mark.parametrize("then", ["1", "0"])
+@pytest.mark.parametrize("name", ["ts", "c-ts", "tc-ucb"])
+def test_an_agent_is_copied_in_mid_trial_and_goes_on_in_either_form(name, then, twin, monkeypatch):
     problem = tabular_model("three-armed").problem
-    agent = make_agent("c-ts")
+    agent = make_agent(name)
     agent.reset(problem, 5, 0)
     rng = np.random.default_rng(0)
     for _ in range(20):
         agent.update(agent.act(), rng.choice(problem.reward_support, 5))
+    monkeypatch.setenv("CMAB_GYM_COMPILED", then)
     other = twin(agent)
-    for _ in range(20):
+    for _ in range(40):
         arms, rewards = agent.act(), rng.choice(problem.reward_support, 5)
         assert_array_equal(other.act(), arms)
         agent.update(arms, rewards)
