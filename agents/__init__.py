@@ -7,6 +7,7 @@ from cmab_gym.agents.kl_ucb import KLUCB
 from cmab_gym.agents.one_trial import Copies, OneTrialAgent
 from cmab_gym.agents.random_agent import RandomAgent
 from cmab_gym.agents.registry import agent_names, make_agent, published, register_agent
+from cmab_gym.agents.standard_error import StandardErrorPolicy
 from cmab_gym.agents.tightened import TightenedCBandit
 from cmab_gym.agents.ts import TS
 from cmab_gym.agents.ucb import UCB
@@ -23,6 +24,7 @@ __all__ = [
     "IndexPolicy",
     "OneTrialAgent",
     "RandomAgent",
+    "StandardErrorPolicy",
     "TightenedCBandit",
     "TrialError",
     "agent_names",

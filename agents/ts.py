@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import ClassVar
 
 from cmab_gym import checks
 from cmab_gym.agents.index_agent import check_scale, scale_of
-from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.agents.standard_error import StandardErrorPolicy
+from cmab_gym.arrays import IntArray
 from cmab_gym.problem import BanditProblem
-from cmab_gym.streams import TrialStreams
 
 
 @dataclass(frozen=True)
-class TS:
+class TS(StandardErrorPolicy):
     """Play each arm with the chance that it is best, under a normal posterior.
 
     Index: a draw from Normal(mean_k, beta B / (n_k + 1)); the second number is a variance.
@@ -30,6 +29,7 @@ class TS:
     Source: Agrawal and Goyal (2013); equation 4 of the paper. (Its variance should scale as B^2.)
     """
 
+    prior_pulls: ClassVar[int] = 1
     B: float | None = None
     beta: float = 1.0
 
@@ -37,16 +37,9 @@ class TS:
         check_scale(self.B)
         checks.positive("beta", self.beta, "it multiplies the variance")
 
-    def index(
-        self,
-        pulls: IntArray,
-        means: FloatArray,
-        t: int,
-        problem: BanditProblem,
-        rng: TrialStreams,
-    ) -> FloatArray:
-        """Compute the index (B, K): see `IndexPolicy.index`."""
-        scale = scale_of(self.B, problem)
-        noise = rng.standard_normal(pulls.shape[1])
-        index: FloatArray = means + np.sqrt(self.beta * scale / (pulls + 1)) * noise
-        return index
+    def variance(self, problem: BanditProblem) -> float:
+        """Return beta B: see `StandardErrorPolicy.variance`."""
+        return self.beta * scale_of(self.B, problem)
+
+    def z(self, t: IntArray) -> None:
+        """Ask for normal numbers: see `StandardErrorPolicy.z`."""

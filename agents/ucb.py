@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab_gym.agents.index_agent import check_scale, scale_of
+from cmab_gym.agents.standard_error import StandardErrorPolicy
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
-from cmab_gym.streams import TrialStreams
 
 
 @dataclass(frozen=True)
-class UCB:
+class UCB(StandardErrorPolicy):
     """Optimism: play the arm that could be best.
 
     Index: mean_k + B sqrt(2 ln t / n_k), with t pulls in all and n_k of arm k.
@@ -34,15 +34,11 @@ class UCB:
     def __post_init__(self) -> None:
         check_scale(self.B)
 
-    def index(
-        self,
-        pulls: IntArray,
-        means: FloatArray,
-        t: int,
-        problem: BanditProblem,
-        rng: TrialStreams,
-    ) -> FloatArray:
-        """Compute the index (B, K): see `IndexPolicy.index`."""
-        scale = scale_of(self.B, problem)
-        index: FloatArray = means + np.sqrt(scale**2 * 2 * np.log(t) / pulls)
-        return index
+    def variance(self, problem: BanditProblem) -> float:
+        """Return B^2: see `StandardErrorPolicy.variance`."""
+        return scale_of(self.B, problem) ** 2
+
+    def z(self, t: IntArray) -> FloatArray:
+        """Return sqrt(2 ln t): see `StandardErrorPolicy.z`."""
+        z: FloatArray = np.sqrt(2 * np.log(t))
+        return z
