@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from cmab_gym.agents import fast
-from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
+from cmab_gym.agents.index_agent import Counts, IndexAgent, IndexPolicy, Known
 from cmab_gym.agents.least_bounds import LeastBounds
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows, unknown_arms
@@ -76,6 +76,13 @@ class CBandit(IndexAgent):
             # What the rewards of each arm say that some arm's mean is at least.
             self._floor = np.full((trials, n_arms), -np.inf)
         self._bounds = LeastBounds(self._pseudo_sums, self._unknown)
+
+    def compiled_state(self) -> tuple[Counts, Known | None] | None:
+        """Return what compiled rounds read and change: see `IndexAgent.compiled_state`."""
+        if type(self) is not CBandit or not self._compiled or self._floor is not None:
+            return None
+        counts = self.pulls, self._sums, self.means
+        return counts, (self._pseudo_sums, self._rows, *self._bounds.kept, self._unknown)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls, and add up rewards and pseudo-rewards."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -34,15 +35,27 @@ def kernels() -> Any:
     """Import and try the module of compiled loops; None where numba does not work."""
     try:
         from cmab_gym.agents import compiled
+    except Exception as error:
+        _warn(error)
+        return None
+    return compiled if works(compiled.play_a_round) else None
 
-        compiled.play_a_round()
+
+def works(loop: Callable[[], None]) -> bool:
+    """Tell whether a compiled loop can be called; where it can't, warn that NumPy is used."""
+    try:
+        loop()
     # Whatever it is, as a damaged cache on the disk, or one that is full: NumPy does without.
     except Exception as error:
-        warnings.warn(
-            f"numba does not work here ({type(error).__name__}: {error}): agents use NumPy "
-            "instead; install versions that fit, empty the folder of numba's cache "
-            f"(__pycache__ beside the agents, or NUMBA_CACHE_DIR), or set {_SWITCH}=0",
-            stacklevel=2,
-        )
-        return None
-    return compiled
+        _warn(error)
+        return False
+    return True
+
+
+def _warn(error: Exception) -> None:
+    warnings.warn(
+        f"numba does not work here ({type(error).__name__}: {error}): agents use NumPy "
+        "instead; install versions that fit, empty the folder of numba's cache "
+        f"(__pycache__ beside the agents, or NUMBA_CACHE_DIR), or set {_SWITCH}=0",
+        stacklevel=3,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
@@ -13,6 +13,11 @@ from cmab_gym.agents.api import TrialError
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams, as_streams
+
+# What compiled rounds read and change: pulls, sums and means; and what a `CBandit` adds, see
+# `compiled.play_rounds`.
+Counts: TypeAlias = tuple[IntArray, FloatArray, FloatArray]
+Known: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, IntArray, BoolArray, BoolArray]
 
 
 @runtime_checkable
@@ -88,6 +93,11 @@ class IndexAgent:
         self.__dict__.update(state)
         if "_compiled" in state:
             self._compiled = _is_compiled()
+
+    def compiled_state(self) -> tuple[Counts, Known | None] | None:
+        """Return what compiled rounds read and change; None: they can't stand for this agent."""
+        is_own = type(self) is IndexAgent and self._compiled
+        return ((self.pulls, self._sums, self.means), None) if is_own else None
 
     def act(self) -> IntArray:
         """Choose the arm of the largest index, ties broken at random, int64 (B,)."""

@@ -59,12 +59,25 @@ class RoundStream:
     def next(self) -> AnyArray:
         """Return the next round's row, (B, ...); it is a view, to be read only."""
         if self._next == self._block:
-            self._rows = np.empty(0)  # lest the last block be kept beside the next
-            self._rows = self._draw(self._generators, self._block)
-            self._next = 0
+            self._draw_block()
         row: AnyArray = self._rows[self._next]
         self._next += 1
         return row
+
+    def left(self) -> AnyArray:
+        """Return the rows left in the block, (rounds, B, ...), at least one; they stay unread."""
+        if self._next == self._block:
+            self._draw_block()
+        return self._rows[self._next :]
+
+    def skip(self, rounds: int) -> None:
+        """Pass over rows that `left` returned."""
+        self._next += rounds
+
+    def _draw_block(self) -> None:
+        self._rows = np.empty(0)  # lest the last block be kept beside the next
+        self._rows = self._draw(self._generators, self._block)
+        self._next = 0
 
 
 class TrialStreams:
@@ -93,18 +106,23 @@ class TrialStreams:
 
     def uniform(self) -> FloatArray:
         """Return the next uniform number in [0, 1) of each trial, (B,)."""
-        return self._uniforms.next()
+        return self.uniforms.next()
 
     def standard_normal(self, size: int) -> FloatArray:
         """Return the next `size` standard normal numbers of each trial, (B, size)."""
+        return self.standard_normals(size).next()
+
+    @cached_property
+    def uniforms(self) -> RoundStream:
+        """The stream behind `uniform`."""
+        return RoundStream(self._make(1), _uniform, self._rows(1))
+
+    def standard_normals(self, size: int) -> RoundStream:
+        """Return the stream behind `standard_normal`."""
         if size not in self._normals:
             draw = partial(_standard_normal, size=size)
             self._normals[size] = RoundStream(self._make(2, size), draw, self._rows(size))
-        return self._normals[size].next()
-
-    @cached_property
-    def _uniforms(self) -> RoundStream:
-        return RoundStream(self._make(1), _uniform, self._rows(1))
+        return self._normals[size]
 
     def _make(self, *key: int) -> tuple[Generator, ...]:
         return tuple(
@@ -123,7 +141,11 @@ def _uniform(rngs: Sequence[Generator], rounds: int) -> FloatArray:
 
 
 def _standard_normal(rngs: Sequence[Generator], rounds: int, size: int) -> FloatArray:
-    return np.stack([rng.standard_normal((rounds, size)) for rng in rngs], axis=1)
+    # By trial in memory, each drawn in its place: they are too many to be copied.
+    numbers = np.empty((len(rngs), rounds, size))
+    for rng, own in zip(rngs, numbers, strict=True):
+        rng.standard_normal(out=own)
+    return numbers.swapaxes(0, 1)
 
 
 def as_streams(rng: TrialStreams | Generator | int, trials: int) -> TrialStreams:

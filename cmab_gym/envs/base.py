@@ -258,6 +258,17 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         return self.model.problem
 
     @property
+    def reward_stream(self) -> RoundStream:
+        """What nature fixes in the rounds that were not played yet, as the model draws it.
+
+        Raises:
+            gymnasium.error.ResetNeeded: `reset` was never called.
+        """
+        if self._stream is None:
+            raise gym.error.ResetNeeded("no episode is running: call reset() before")
+        return self._stream
+
+    @property
     def round_rewards(self) -> FloatArray:
         """What every arm gave in the round played last, float64 (num_envs, K).
 

@@ -6,6 +6,7 @@ import platform
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -240,13 +241,16 @@ def describe_run() -> dict[str, Any]:
     }
 
 
+_version = cache(version)  # it reads a file, for a millisecond
+
+
 def _versions() -> dict[str, str]:
     packages = ["gymnasium", "numpy", "scipy"]
     if fast.is_wanted():
         packages.append("numba")
     return {
         "cmab-gym": cmab_gym.__version__,
-        **{name: version(name) for name in packages},
+        **{name: _version(name) for name in packages},
         "python": sys.version.split()[0],
         "platform": platform.platform(),
     }

@@ -18,6 +18,7 @@ from cmab_gym.agents.api import Agent, AgentError, TrialError
 from cmab_gym.agents.registry import AgentFactory
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.base import BanditVectorEnv
+from cmab_gym.evaluation.simulation import Simulation
 from cmab_gym.models.base import BanditModel
 from cmab_gym.streams import TrialStreams, environment_seed
 
@@ -141,10 +142,13 @@ def play(batch: Batch, progress: Progress | None = None, env: Any = None) -> Cur
             agent: Agent = batch.make()
             streams = TrialStreams.for_trials(batch.seed, batch.trials)
             agent.reset(env.unwrapped.problem, len(batch.trials), streams)
+            simulation = Simulation.of(agent, env, batch.checkpoints)
         start = time.perf_counter()  # what an agent loads when it is first used is no round
-        regret, best_arm_pulls = _play(
-            batch, env, agent, blaming, progress or (lambda rounds: None)
-        )
+        report = _Report(progress or (lambda rounds: None), len(batch.trials))
+        if simulation is not None:
+            regret, best_arm_pulls = _simulate(batch, simulation, blaming, report)
+        else:
+            regret, best_arm_pulls = _play(batch, env, agent, blaming, report)
     except AgentError as error:
         nothing = np.empty((0, 0))
         seconds = time.perf_counter() - start
@@ -152,16 +156,29 @@ def play(batch: Batch, progress: Progress | None = None, env: Any = None) -> Cur
     return Curves(batch.label, batch.trials, regret, best_arm_pulls, time.perf_counter() - start)
 
 
-def _play(
-    batch: Batch, env: Any, agent: Agent, blaming: _Blaming, progress: Progress
+def _simulate(
+    batch: Batch, simulation: Simulation, blaming: _Blaming, report: _Report
 ) -> tuple[FloatArray, IntArray]:
+    """Play in compiled loops."""
+    t, rounds = 0, batch.checkpoints[-1]
+    while t < rounds:
+        blaming.round = t + 1
+        t = simulation.play(blaming)
+        report(t, at_end=t == rounds)
+    return simulation.regret, simulation.best_arm_pulls
+
+
+def _play(
+    batch: Batch, env: Any, agent: Agent, blaming: _Blaming, report: _Report
+) -> tuple[FloatArray, IntArray]:
+    """Play round by round."""
     n_trials, rounds = len(batch.trials), batch.checkpoints[-1]
     model = env.unwrapped.model
     best = model.best_arms.astype(np.int64)
     best_pulls = np.zeros(n_trials, dtype=np.int64)
     recorded_regret = np.empty((n_trials, len(batch.checkpoints)))
     recorded_best = np.empty((n_trials, len(batch.checkpoints)), dtype=np.int64)
-    place, reported, due = 0, 0, time.perf_counter() + _REPORT_EVERY
+    place = 0
     for t in range(1, rounds + 1):
         blaming.round = t
         with blaming:
@@ -173,10 +190,22 @@ def _play(
         if t == batch.checkpoints[place]:
             recorded_regret[:, place], recorded_best[:, place] = info["regret"], best_pulls
             place += 1
-        if t == rounds or (t % _LOOK_EVERY == 0 and time.perf_counter() > due):
-            progress((t - reported) * n_trials)
-            reported, due = t, time.perf_counter() + _REPORT_EVERY
+        if t % _LOOK_EVERY == 0 or t == rounds:
+            report(t, at_end=t == rounds)
     return recorded_regret, recorded_best
+
+
+class _Report:
+    """Tells now and then how many rounds were played, all trials counted."""
+
+    def __init__(self, progress: Progress, trials: int) -> None:
+        self._progress, self._trials = progress, trials
+        self._reported, self._due = 0, time.perf_counter() + _REPORT_EVERY
+
+    def __call__(self, t: int, at_end: bool = False) -> None:
+        if at_end or time.perf_counter() > self._due:
+            self._progress((t - self._reported) * self._trials)
+            self._reported, self._due = t, time.perf_counter() + _REPORT_EVERY
 
 
 class _Blaming:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -14,6 +14,26 @@ from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 
 Pull: TypeAlias = tuple[FloatArray, IntArray]
+
+
+class Lookup(NamedTuple):
+    """How a compiled loop finds the reward of an arm under an outcome (W,), as `pull` does.
+
+    Either the outcome is a uniform number, and the reward's position is how many of the arm's
+    thresholds it has reached; or it is a joint outcome's number, and the position is in the table;
+    or the outcome is all rewards, and the position is the bin.
+
+    Fields:
+        support: float64 (R,), the rewards.
+        thresholds: float64 (K, R - 1), or None.
+        table: int64 (J, K), or None.
+        cuts: float64 (R - 1,), what divides the bins, or None.
+    """
+
+    support: FloatArray
+    thresholds: FloatArray | None = None
+    table: IntArray | None = None
+    cuts: FloatArray | None = None
 
 
 class BanditModel(ABC):
@@ -76,6 +96,10 @@ class BanditModel(ABC):
         """Look up the reward of one arm under a prepared outcome: as `pull`, but quick."""
         rewards, index = self.pull(prepared[row : row + 1], np.array([[arm]]))
         return float(rewards[0, 0]), int(index[0, 0])
+
+    def lookup(self) -> Lookup | None:
+        """Return `pull` in a form for compiled loops; None: it has none. Override both, or none."""
+        return None
 
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K): phi[l, k] = E[s_{l,k}(R_k)], an upper bound on the mean of arm l."""

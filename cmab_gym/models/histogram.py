@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.models.base import BanditModel, Pull, flat, numbered
+from cmab_gym.models.base import BanditModel, Lookup, Pull, flat, numbered
 from cmab_gym.problem import BanditProblem
 
 
@@ -94,3 +94,7 @@ class HistogramModel(BanditModel):
         """Look up one reward: see `BanditModel.pull_one`."""
         index = bisect_right(self._arm_thresholds[arm], prepared[row])
         return self._support[index], index
+
+    def lookup(self) -> Lookup:
+        """See `BanditModel.lookup`."""
+        return Lookup(self.problem.reward_support, thresholds=np.array(self._arm_thresholds))

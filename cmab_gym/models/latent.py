@@ -13,7 +13,7 @@ from numpy.random import Generator, default_rng
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.models.base import BanditModel, Pull, flat, numbered
+from cmab_gym.models.base import BanditModel, Lookup, Pull, flat, numbered
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import largest_over_intervals
 
@@ -190,6 +190,10 @@ class LatentModel(BanditModel):
         rewards, index = prepared
         place = row * self._n_arms + arm
         return rewards[place], index[place]
+
+    def lookup(self) -> Lookup:
+        """See `BanditModel.lookup`."""
+        return Lookup(self.problem.reward_support, cuts=self._cuts)
 
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K) of the exact pseudo-rewards s_{l,k}(r), not of the binned table.
