@@ -61,11 +61,11 @@ class CBandit(IndexAgent):
         """Begin new trials: see `Agent.reset`."""
         super().reset(problem, trials, rng)
         n_arms = problem.n_arms
+        self._unknown = unknown_arms(problem)  # before the sums fill the memory
         # [b, k, l]: the pseudo-rewards of arm l summed over the pulls of arm k in trial b.
         self._pseudo_sums = np.zeros((trials, n_arms, n_arms))
         # One row for each (arm k, reward j): what a pull says of all arms, contiguous.
         self._rows = pseudo_reward_rows(problem.pseudo_rewards)
-        self._unknown = unknown_arms(problem)
         # Other upper bounds than phi, as [b, k, l], of a subclass.
         self._tight: FloatArray | None = None
         self._lower_rows: FloatArray | None = None

@@ -6,7 +6,7 @@ import numpy as np
 
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 
-_PART = 1 << 20  # bounds that are looked at together
+_PART = 1 << 16  # bounds that are looked at together
 
 
 class LeastBounds:

@@ -83,6 +83,24 @@ def speed(results: dict[str, Any]) -> Rows:
                 yield agent, arms, form, *("" if each is None else f"{each:,}" for each in speeds)
 
 
+def environments(results: dict[str, Any]) -> Rows:
+    """Show steps a second of each environment, and of the empty one as the ceiling."""
+    yield "environment", "steps/s, one", "share of an empty one", "steps/s, 100 native"
+    for name, found in results["environments"].items():
+        scalar, vector = f"{found['scalar']:,}", f"{found['vector_of_100']:,}"
+        yield name, scalar, f"{found['scalar_ratio']:.2f}", vector
+
+
+def reading(results: dict[str, Any]) -> Rows:
+    """Show how long large files take, and the memory, by reader."""
+    yield "file", "reader", "seconds", "peak, GB"
+    for name, readers in results["large_files"].items():
+        kind, rows, _ = name.split("_")
+        for reader, found in readers.items():
+            numbers = [f"{found.get(key, '')}" for key in ("seconds", "peak_gigabytes")]
+            yield f"{kind}, {int(rows):,} rows", reader, *numbers
+
+
 def growth(results: dict[str, Any]) -> Rows:
     """Show the time of a round against that with 50 arms, and what linear growth would give."""
     yield "agent", "loops", *(f"{each} arms" for each in ARMS)
@@ -98,7 +116,7 @@ def memory(results: dict[str, Any]) -> Rows:
     yield "case", "peak", "to compare with"
     for arms, peak in found["memory_of_c_ucb"].items():
         bound = f"{peak['bound']} GB, B K (K + R) numbers"
-        yield f"c-ucb, {arms} arms, 20 trials", f"{peak['beyond_the_least']} GB", bound
+        yield f"c-ucb, {arms} arms, 20 trials, the agent", f"{peak['agent']} GB", bound
     for rounds, gigabytes in found["peak_gigabytes_by_rounds"].items():
         name = f"c-ucb, {int(rounds):,} rounds, 10 arms, 10 trials, all of the process"
         yield name, f"{gigabytes} GB", "that of fewer"
@@ -132,6 +150,8 @@ TABLES: dict[str, tuple[Callable[[dict[str, Any]], Rows], set[str]]] = {
     "machine": (machine, {"machine", "measured"}),
     "waits": (waits, {"startup"}),
     "speed": (speed, {"speed"}),
+    "environments": (environments, {"environments"}),
+    "reading": (reading, {"large_files"}),
     "growth": (growth, {"growth"}),
     "memory": (memory, {"growth"}),
     "limits": (limit, {"limits", "speed"}),

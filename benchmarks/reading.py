@@ -7,10 +7,11 @@ polars: the bare filtering and counting by which the reader was chosen.
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from pathlib import Path
+
+from process import peak_gigabytes
 
 
 def with_cmab_gym(path: Path) -> int:
@@ -72,8 +73,7 @@ def main() -> None:
     start = time.perf_counter()
     ratings = READERS[reader](path)
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
-    found = {"seconds": round(seconds, 2), "peak_gigabytes": round(peak, 2), "ratings": ratings}
+    found = {"seconds": round(seconds, 2), "peak_gigabytes": peak_gigabytes(), "ratings": ratings}
     print(json.dumps(found))
 
 

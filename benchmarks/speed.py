@@ -9,7 +9,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import problem
@@ -17,12 +17,14 @@ from process import peak_gigabytes
 
 from cmab_gym import make_agent
 from cmab_gym.evaluation.play import find_environment, make_environment
+from cmab_gym.evaluation.simulation import Simulation
 
 LOOPS = {"compiled": "1", "NumPy": "0"}  # of the agents: with the extra fast, and without
 AGENTS = ("ucb", "ts", "kl-ucb", "c-ucb", "c-ts")
 ARMS = (2, 10, 50, 200, 1000)
 TRIALS = (1, 20, 100, 1000)
 SECONDS = 0.3  # that each is measured for
+HORIZON = 1_000_000_000
 # Left out: tables of a correlated agent beyond 2e8 numbers, 1.6 GB; and what takes more than a
 # minute until each arm is pulled once.
 LARGEST_TABLES, LARGEST = 2e8, 2e5
@@ -75,25 +77,39 @@ def left_out(agent: str, arms: int, trials: int) -> bool:
 
 def rounds_per_second(name: str, arms: int, trials: int, seconds: float = SECONDS) -> int:
     """Play for some seconds, and count the rounds of the fastest tenth: others only disturb."""
-    settings = {"arms": arms}
-    env = make_environment(find_environment(problem.ENV_ID, settings), trials, 10_000_000, settings)
-    env.reset(seed=0)
-    agent = make_agent(name)
-    agent.reset(env.unwrapped.problem, trials, 0)
+    player = Player(name, arms, trials)
     # In a round soon after, arms of one pull cease to be significant, all at once.
-    for _ in range(arms + 20):
-        chosen = agent.act()
-        agent.update(chosen, env.step(chosen)[1])
+    while player.agent.t < arms + 20:
+        player.play()
     fastest, end = 0.0, time.perf_counter() + seconds
     while time.perf_counter() < end:
-        rounds, start, now = 0, time.perf_counter(), 0.0
+        before, start, now = player.agent.t, time.perf_counter(), 0.0
         while now < start + seconds / 10:
-            for _ in range(10):
-                chosen = agent.act()
-                agent.update(chosen, env.step(chosen)[1])
-            rounds, now = rounds + 10, time.perf_counter()
-        fastest = max(fastest, rounds / (now - start))
+            player.play()
+            now = time.perf_counter()
+        fastest = max(fastest, (player.agent.t - before) / (now - start))
     return round(trials * fastest)
+
+
+class Player:
+    """An agent in its environment, played as `evaluate` does."""
+
+    def __init__(self, name: str, arms: int, trials: int) -> None:
+        spec, settings = find_environment(problem.ENV_ID, {"arms": arms}), {"arms": arms}
+        self.env = make_environment(spec, trials, HORIZON, settings)
+        self.env.reset(seed=0)
+        self.agent: Any = make_agent(name)
+        self.agent.reset(self.env.unwrapped.problem, trials, 0)
+        self.simulation = Simulation.of(self.agent, self.env, (HORIZON,))
+
+    def play(self) -> None:
+        """Play some rounds."""
+        if self.simulation is not None:
+            self.simulation.play(nullcontext())
+            return
+        for _ in range(10):
+            arms = self.agent.act()
+            self.agent.update(arms, self.env.step(arms)[1])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-ARMS, ROUNDS, TRIALS = 50, 2000, 100
+ARMS, ROUNDS, TRIALS = 50, 5000, 100  # rounds: the paper's horizon
 MEANS = np.linspace(0.1, 0.9, ARMS)
 
 
