@@ -82,7 +82,7 @@ class CBandit(IndexAgent):
         if type(self) is not CBandit or not self._compiled or self._floor is not None:
             return None
         counts = self.pulls, self._sums, self.means
-        return counts, (self._pseudo_sums, self._rows, *self._bounds.kept, self._unknown)
+        return counts, (self._pseudo_sums, self._rows, self._bounds.kept, self._unknown)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Count the pulls, and add up rewards and pseudo-rewards."""
@@ -99,7 +99,7 @@ class CBandit(IndexAgent):
                 self._pseudo_sums,
                 self._rows,
                 self._tight,
-                *self._bounds.kept,
+                self._bounds.kept,
                 self.pulls,
                 self.t,
                 arms,
@@ -139,7 +139,7 @@ class CBandit(IndexAgent):
             compiled: BoolArray = fast.kernels().allowed_arms(
                 self._pseudo_sums,
                 self._tight,
-                *self._bounds.kept,
+                self._bounds.kept,
                 self._floor,
                 self.pulls,
                 self.means,

@@ -15,7 +15,7 @@ import numpy as np
 from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from cmab_gym.agents.index_agent import Counts, Known
+    from cmab_gym.agents.index_agent import Counts, Kept, Known
     from cmab_gym.models.base import Lookup
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -130,9 +130,7 @@ def add_pseudo_rewards(
     pseudo_sums: FloatArray,
     rows: FloatArray,
     tight: FloatArray | None,
-    least: FloatArray,
-    at: IntArray,
-    loose: BoolArray,
+    kept: Kept,
     pulls: IntArray,
     t: int,
     arms: IntArray,
@@ -145,9 +143,7 @@ def add_pseudo_rewards(
         pseudo_sums: float64 (B, K, K); [b, k, l] is summed over the pulls of arm k.
         rows: float64 (K, R, K); [k, j] is what reward j of arm k says of all arms.
         tight: float64 (B, K, K), other upper bounds, as [b, k, l]; None: there are none.
-        least: float64 (B, K), the least bound of each arm, as in `LeastBounds`.
-        at: int64 (B, K), the arm that bounds it so.
-        loose: bool (B, K), whether it may be less.
+        kept: the least bounds, as in `LeastBounds`.
         pulls: int64 (B, K).
         t: pulls of all arms so far.
         arms: int64 (B,), the arms pulled.
@@ -159,9 +155,7 @@ def add_pseudo_rewards(
             pseudo_sums,
             rows,
             tight,
-            least,
-            at,
-            loose,
+            kept,
             pulls,
             t,
             trial,
@@ -176,9 +170,7 @@ def _add_pseudo_reward(
     pseudo_sums: FloatArray,
     rows: FloatArray,
     tight: FloatArray | None,
-    least: FloatArray,
-    at: IntArray,
-    loose: BoolArray,
+    kept: Kept,
     pulls: IntArray,
     t: int,
     trial: int,
@@ -186,6 +178,7 @@ def _add_pseudo_reward(
     index: int,
     reward: float,
 ) -> None:
+    least, at, loose = kept
     n_arms, n = pulls.shape[1], pulls[trial, arm]
     significant = n * n_arms >= t
     own = pseudo_sums[trial, arm, arm] + reward
@@ -246,9 +239,7 @@ def add_vectors(
 def allowed_arms(
     pseudo_sums: FloatArray,
     tight: FloatArray | None,
-    least: FloatArray,
-    at: IntArray,
-    loose: BoolArray,
+    kept: Kept,
     floor: FloatArray | None,
     pulls: IntArray,
     means: FloatArray,
@@ -260,9 +251,7 @@ def allowed_arms(
     Args:
         pseudo_sums: as in `add_pseudo_rewards`.
         tight: as in `add_pseudo_rewards`.
-        least: as in `add_pseudo_rewards`.
-        at: as in `add_pseudo_rewards`.
-        loose: as in `add_pseudo_rewards`.
+        kept: as in `add_pseudo_rewards`.
         floor: float64 (B, K), lower bounds on the best mean, of each arm; None: there are none.
         pulls: int64 (B, K).
         means: float64 (B, K).
@@ -277,9 +266,7 @@ def allowed_arms(
         _allow(
             pseudo_sums,
             tight,
-            least,
-            at,
-            loose,
+            kept,
             floor,
             pulls,
             means,
@@ -312,9 +299,7 @@ def _find_significant(
 def _allow(
     pseudo_sums: FloatArray,
     tight: FloatArray | None,
-    least: FloatArray,
-    at: IntArray,
-    loose: BoolArray,
+    kept: Kept,
     floor: FloatArray | None,
     pulls: IntArray,
     means: FloatArray,
@@ -327,6 +312,7 @@ def _allow(
     allowed: BoolArray,
 ) -> None:
     """Set which arms of a trial may be played; `changed`: those significant may be others now."""
+    least, at, loose = kept
     n_arms = pulls.shape[1]
     best = enough = -np.inf
     for i in range(count):
@@ -337,7 +323,7 @@ def _allow(
             enough = max(enough, floor[trial, those[i]])
     wanted = 0
     for arm in range(n_arms):
-        wanted += loose[trial, arm] & (least[trial, arm] >= enough)
+        wanted += loose[trial, arm] & (least[trial, arm] >= enough) & (not unknown[arm])
     if wanted > 0 or changed:
         for arm in range(n_arms):
             matters = loose[trial, arm] and least[trial, arm] >= enough
@@ -410,8 +396,8 @@ def play_rounds(
         z: float64 (rounds,), of the policy; None takes noise.
         noise: float64 (rounds, B, K), or None; not read until each arm was pulled once.
         uniform: float64 (rounds, B), which decide the ties.
-        known: for a `CBandit`, pseudo_sums and rows, least, at and loose as in
-            `add_pseudo_rewards`, and unknown as in `allowed_arms`; else None.
+        known: for a `CBandit`, pseudo_sums, rows and kept as in `add_pseudo_rewards`, and unknown
+            as in `allowed_arms`; else None.
         outcomes: (rounds, B, W), of the model.
         lookup: of the model.
         gaps: float64 (K,), of the model.
@@ -424,8 +410,8 @@ def play_rounds(
     pulls, sums, means = counts
     trials, n_arms = pulls.shape
     index, error = np.empty(n_arms), np.empty(n_arms)
-    significant, those = np.empty(n_arms, np.bool_), np.empty(n_arms, np.int64)
-    allowed = np.empty(n_arms, np.bool_)
+    significant, allowed = np.zeros(n_arms, np.bool_), np.empty(n_arms, np.bool_)
+    those = np.empty(n_arms, np.int64)
     for trial in range(trials):
         for arm in range(n_arms):
             error[arm] = np.sqrt(variance / (pulls[trial, arm] + prior_pulls))
@@ -442,16 +428,14 @@ def play_rounds(
                     if z is not None:
                         index[arm] = means[trial, arm] + z[i] * error[arm]
                 if known is not None:
-                    pseudo_sums, _, least, at, loose, unknown = known
+                    pseudo_sums, _, kept, unknown = known
                     changed |= (now - 1) % n_arms == 0  # an arm may have too few pulls from now on
                     if changed:
                         count = _find_significant(pulls, now, trial, significant, those)
                     _allow(
                         pseudo_sums,
                         None,
-                        least,
-                        at,
-                        loose,
+                        kept,
                         None,
                         pulls,
                         means,
@@ -479,9 +463,9 @@ def play_rounds(
             _count_pull(pulls, sums, means, trial, arm, reward)
             error[arm] = np.sqrt(variance / (pulls[trial, arm] + prior_pulls))
             if known is not None:
-                pseudo_sums, rows, least, at, loose, _ = known
+                pseudo_sums, rows, kept, _ = known
                 _add_pseudo_reward(
-                    pseudo_sums, rows, None, least, at, loose, pulls, now + 1, trial, arm, j, reward
+                    pseudo_sums, rows, None, kept, pulls, now + 1, trial, arm, j, reward
                 )
                 changed = not significant[arm] and pulls[trial, arm] * n_arms > now
             regret[trial, -1] += gaps[arm]
@@ -502,5 +486,5 @@ def play_a_round() -> None:
     argmax_with_random_ties(numbers, ~none, rewards)
     count_pulls(counts, numbers, numbers.copy(), arms, rewards)
     kept = numbers.copy(), counts.copy(), none
-    add_pseudo_rewards(sums, rows, None, *kept, counts, 1, arms, arms, rewards)
-    allowed_arms(sums, None, *kept, None, counts, numbers, 1, none[0])
+    add_pseudo_rewards(sums, rows, None, kept, counts, 1, arms, arms, rewards)
+    allowed_arms(sums, None, kept, None, counts, numbers, 1, none[0])

@@ -14,10 +14,11 @@ from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams, as_streams
 
-# What compiled rounds read and change: pulls, sums and means; and what a `CBandit` adds, see
-# `compiled.play_rounds`.
+# What compiled loops read and change: pulls, sums and means; the `kept` of `LeastBounds`; and all
+# that a `CBandit` knows, see `compiled.play_rounds`.
 Counts: TypeAlias = tuple[IntArray, FloatArray, FloatArray]
-Known: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, IntArray, BoolArray, BoolArray]
+Kept: TypeAlias = tuple[FloatArray, IntArray, BoolArray]
+Known: TypeAlias = tuple[FloatArray, FloatArray, Kept, BoolArray]
 
 
 @runtime_checkable
