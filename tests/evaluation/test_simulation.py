@@ -17,6 +17,7 @@ from cmab_gym.evaluation import EvaluationError
 from cmab_gym.evaluation.play import find_environment, make_environment
 from cmab_gym.evaluation.simulation import Simulation
 from cmab_gym.models import HistogramModel, LatentModel, TabularModel
+from cmab_gym.problem import BanditProblem
 
 AGENTS = ("ucb", "ts", "c-ucb", "c-ts")
 CASES = {
@@ -109,6 +110,40 @@ def test_the_agent_is_left_as_it_would_be_and_can_go_on(model, name, seed, round
         assert_array_equal(rewards, envs[1].step(arms)[1])
         for agent in agents:
             agent.update(arms, rewards)
+
+
+class OnThresholds(HistogramModel):
+    """Its uniform numbers are where one reward ends and the next begins."""
+
+    def draw(self, rng, rounds):
+        return rng.integers(0, 4, (rounds, 1)) / 4
+
+
+def on_thresholds():
+    table = np.array([[[0.0, 1.0, 2.0], [0.5, 1.5, 2.0]], [[0.5, 1.0, 1.5], [0.0, 1.0, 2.0]]])
+    problem = BanditProblem(table, np.array([0.0, 1.0, 2.0]), (0.0, 2.0))
+    return OnThresholds(np.array([[1.0, 1.0, 2.0], [2.0, 1.0, 1.0]]), problem)
+
+
+def on_cuts():
+    """Rewards where one bin ends and the next begins, all of them at the ends too."""
+    bounds = [lambda x: x, lambda x: 1 - x]
+    return LatentModel(
+        lambda rng, size: rng.integers(0, 5, size) / 4, bounds, bounds, (0.0, 1.0), bins=4
+    )
+
+
+@pytest.mark.parametrize("model", [on_thresholds(), on_cuts()], ids=["histogram", "latent"])
+@pytest.mark.parametrize("name", ["ucb", "c-ucb"])
+def test_numbers_between_two_rewards_count_alike(model, name):
+    agents = make_agent(name), make_agent(name)
+    envs = [begun(agent, model, 5, 1) for agent in agents]
+    simulation = Simulation.of(agents[0], envs[0], (200,))
+    while simulation.play(nullcontext()) < 200:
+        pass
+    assert_array_equal(simulation.regret[:, -1], play(agents[1], envs[1], 200))
+    for key, value in state(agents[1]).items():
+        assert_array_equal(state(agents[0])[key], value, err_msg=key)
 
 
 @pytest.mark.parametrize("checkpoints", ["log", [1], [3, 4, 299], 300, 7])
