@@ -372,7 +372,7 @@ def play_rounds(
     t: int,
     counts: Counts,
     variance: float,
-    prior_pulls: int,
+    prior_pulls: float,
     z: FloatArray | None,
     noise: FloatArray | None,
     uniform: FloatArray,
@@ -386,14 +386,14 @@ def play_rounds(
     regret: FloatArray,
     best_arm_pulls: IntArray,
 ) -> None:
-    """Play some rounds of environment and agent, trial by trial.
+    """Play some rounds of environment and agent, trial by trial; as many as `uniform` has rows.
 
     Args:
-        t: pulls of all arms before.
+        t: pulls of all arms before; if it is below K, the rounds end at K.
         counts: pulls, sums and means, as in `count_pulls`.
         variance: of a `StandardErrorPolicy`.
         prior_pulls: of that policy.
-        z: float64 (rounds,), of the policy; None takes noise.
+        z: float64 (rounds,), of the policy; None if it samples.
         noise: float64 (rounds, B, K), or None; not read until each arm was pulled once.
         uniform: float64 (rounds, B), which decide the ties.
         known: for a `CBandit`, pseudo_sums, rows and kept as in `add_pseudo_rewards`, and unknown

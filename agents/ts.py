@@ -8,7 +8,6 @@ from typing import ClassVar
 from cmab_gym import checks
 from cmab_gym.agents.index_agent import check_scale, scale_of
 from cmab_gym.agents.standard_error import StandardErrorPolicy
-from cmab_gym.arrays import IntArray
 from cmab_gym.problem import BanditProblem
 
 
@@ -29,7 +28,8 @@ class TS(StandardErrorPolicy):
     Source: Agrawal and Goyal (2013); equation 4 of the paper. (Its variance should scale as B^2.)
     """
 
-    prior_pulls: ClassVar[int] = 1
+    prior_pulls: ClassVar[float] = 1
+    samples: ClassVar[bool] = True
     B: float | None = None
     beta: float = 1.0
 
@@ -40,6 +40,3 @@ class TS(StandardErrorPolicy):
     def variance(self, problem: BanditProblem) -> float:
         """Return beta B: see `StandardErrorPolicy.variance`."""
         return self.beta * scale_of(self.B, problem)
-
-    def z(self, t: IntArray) -> None:
-        """Ask for normal numbers: see `StandardErrorPolicy.z`."""

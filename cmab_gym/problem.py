@@ -57,6 +57,7 @@ class BanditProblem:
         self._check_rewards()
         self._check_table()
         object.__setattr__(self, "_cuts", self._interior_cuts())
+        self._check_positions()
 
     @classmethod
     def from_info(cls, info: Mapping[str, Any]) -> BanditProblem:
@@ -177,6 +178,16 @@ class BanditProblem:
             raise ValueError(
                 f"pseudo_lower_bounds[{l}, {k}, {j}] = {lower[l, k, j]:g}: expected at most the "
                 f"upper bound, {table[l, k, j]:g}; an unknown entry is -infinity"
+            )
+
+    def _check_positions(self) -> None:
+        index = np.searchsorted(self._cuts, self.reward_support, side="right")
+        wrong = np.flatnonzero(index != np.arange(index.size))
+        if wrong.size:
+            near = self.reward_support[max(wrong[0] - 1, 0) : wrong[0] + 2]
+            raise ValueError(
+                f"reward_support holds {near}: expected rewards that can be told apart in float64; "
+                "merge or scale them"
             )
 
     def _interior_cuts(self) -> FloatArray:

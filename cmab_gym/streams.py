@@ -52,13 +52,13 @@ class RoundStream:
     ) -> None:
         self._generators = generators
         self._draw = draw
-        self._block = block
+        self.block = block
         self._next = block
         self._rows: AnyArray = np.empty(0)
 
     def next(self) -> AnyArray:
         """Return the next round's row, (B, ...); it is a view, to be read only."""
-        if self._next == self._block:
+        if self._next == self.block:
             self._draw_block()
         row: AnyArray = self._rows[self._next]
         self._next += 1
@@ -66,7 +66,7 @@ class RoundStream:
 
     def left(self) -> AnyArray:
         """Return the rows left in the block, (rounds, B, ...), at least one; they stay unread."""
-        if self._next == self._block:
+        if self._next == self.block:
             self._draw_block()
         return self._rows[self._next :]
 
@@ -76,7 +76,7 @@ class RoundStream:
 
     def _draw_block(self) -> None:
         self._rows = np.empty(0)  # lest the last block be kept beside the next
-        self._rows = self._draw(self._generators, self._block)
+        self._rows = self._draw(self._generators, self.block)
         self._next = 0
 
 

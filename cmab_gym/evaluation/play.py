@@ -162,7 +162,6 @@ def _simulate(
     """Play in compiled loops."""
     t, rounds = 0, batch.checkpoints[-1]
     while t < rounds:
-        blaming.round = t + 1
         t = simulation.play(blaming)
         report(t, at_end=t == rounds)
     return simulation.regret, simulation.best_arm_pulls

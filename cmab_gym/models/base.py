@@ -19,14 +19,15 @@ Pull: TypeAlias = tuple[FloatArray, IntArray]
 class Lookup(NamedTuple):
     """How a compiled loop finds the reward of an arm under an outcome (W,), as `pull` does.
 
-    Either the outcome is a uniform number, and the reward's position is how many of the arm's
-    thresholds it has reached; or it is a joint outcome's number, and the position is in the table;
-    or the outcome is all rewards, and the position is the bin.
+    Either the outcome is one uniform number, and the reward's position is how many of the arm's
+    thresholds it has reached; or it is the number of a joint outcome, and the position is in the
+    table; or the outcome is all rewards, and the position is the bin. The loop checks nothing: a
+    number past the table's end is read from memory that is not the table's.
 
     Fields:
         support: float64 (R,), the rewards.
         thresholds: float64 (K, R - 1), or None.
-        table: int64 (J, K), or None.
+        table: int64 (J, K), of positions, or None.
         cuts: float64 (R - 1,), what divides the bins, or None.
     """
 
@@ -98,7 +99,10 @@ class BanditModel(ABC):
         return float(rewards[0, 0]), int(index[0, 0])
 
     def lookup(self) -> Lookup | None:
-        """Return `pull` in a form for compiled loops; None: it has none. Override both, or none."""
+        """Return `pull` in a form for compiled loops; None: it has none.
+
+        It holds for the class that defines it alone: a subclass may draw or pull otherwise.
+        """
         return None
 
     def expected_pseudo_rewards(self) -> FloatArray:

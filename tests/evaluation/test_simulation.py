@@ -1,5 +1,6 @@
 """Whole rounds in compiled loops do what act, step and update do, and stand for nothing else."""
 
+import math
 from contextlib import nullcontext
 
 import gymnasium as gym
@@ -72,13 +73,28 @@ def begun(agent, model, trials, seed):
 
 
 def play(agent, env, rounds):
-    """Play round by round, and return the regret."""
+    """Play round by round in NumPy's form, and return the regret."""
+    agent._compiled = False
     info = {}
     for _ in range(rounds):
         arms = agent.act()
         _, rewards, _, _, info = env.step(arms)
         agent.update(arms, rewards)
     return info["regret"]
+
+
+def assert_same(name, model, trials, seed, rounds):
+    """Simulated, an agent gets the same regret, and is left as it would be; return both."""
+    agents = make_agent(name), make_agent(name)
+    envs = [begun(agent, model, trials, seed) for agent in agents]
+    simulation = Simulation.of(agents[0], envs[0], (rounds,))
+    while simulation.play(nullcontext()) < rounds:
+        pass
+    assert_array_equal(simulation.regret[:, -1], play(agents[1], envs[1], rounds))
+    assert agents[0].t == agents[1].t == rounds
+    for key, value in state(agents[1]).items():
+        assert_array_equal(state(agents[0])[key], value, err_msg=key)
+    return agents, envs
 
 
 def state(agent):
@@ -91,18 +107,7 @@ def state(agent):
 @given(tabular_models(), st.sampled_from(AGENTS), SEEDS, st.integers(1, 60))
 @settings(max_examples=60)
 def test_the_agent_is_left_as_it_would_be_and_can_go_on(model, name, seed, rounds):
-    agents = make_agent(name), make_agent(name)
-    envs = [begun(agent, model, 3, seed) for agent in agents]
-    simulation = Simulation.of(agents[0], envs[0], (rounds,))
-    if model.problem.reward_range == 0:  # all is one tie
-        assert simulation is None
-        return
-    while simulation.play(nullcontext()) < rounds:
-        pass
-    assert_array_equal(simulation.regret[:, -1], play(agents[1], envs[1], rounds))
-    assert agents[0].t == agents[1].t == rounds
-    for key, value in state(agents[1]).items():
-        assert_array_equal(state(agents[0])[key], value, err_msg=key)
+    agents, envs = assert_same(name, model, 3, seed, rounds)
     for _ in range(10):
         arms = agents[0].act()
         assert_array_equal(arms, agents[1].act())
@@ -112,11 +117,34 @@ def test_the_agent_is_left_as_it_would_be_and_can_go_on(model, name, seed, round
             agent.update(arms, rewards)
 
 
+def rough_model(seed):
+    """Few different rewards and pseudo-rewards, right or wrong, so that much is equal."""
+    rng = np.random.default_rng(seed)
+    n_arms, rewards = int(rng.integers(2, 6)), np.arange(3.0)
+    table = rng.integers(0, 3, (n_arms, n_arms, 3)).astype(float)
+    table[rng.random(n_arms) < 0.2] = 2.0  # arms of which nothing is known
+    own = np.arange(n_arms)
+    table[own, own] = np.maximum(table[own, own], rewards)
+    return HistogramModel(
+        rng.integers([1, 0, 0], [4, 3, 3], (n_arms, 3)),
+        BanditProblem(table, rewards, (0.0, 2.0)),
+    )
+
+
+@given(SEEDS, st.sampled_from(["c-ts(beta=0.1)", "c-ts", "c-ucb"]))
+@settings(max_examples=80)
+def test_what_is_equal_is_taken_alike(seed, name):
+    assert_same(name, rough_model(seed), 20, seed, 60)
+
+
 class OnThresholds(HistogramModel):
     """Its uniform numbers are where one reward ends and the next begins."""
 
     def draw(self, rng, rounds):
         return rng.integers(0, 4, (rounds, 1)) / 4
+
+    def lookup(self):
+        return super().lookup()
 
 
 def on_thresholds():
@@ -136,14 +164,7 @@ def on_cuts():
 @pytest.mark.parametrize("model", [on_thresholds(), on_cuts()], ids=["histogram", "latent"])
 @pytest.mark.parametrize("name", ["ucb", "c-ucb"])
 def test_numbers_between_two_rewards_count_alike(model, name):
-    agents = make_agent(name), make_agent(name)
-    envs = [begun(agent, model, 5, 1) for agent in agents]
-    simulation = Simulation.of(agents[0], envs[0], (200,))
-    while simulation.play(nullcontext()) < 200:
-        pass
-    assert_array_equal(simulation.regret[:, -1], play(agents[1], envs[1], 200))
-    for key, value in state(agents[1]).items():
-        assert_array_equal(state(agents[0])[key], value, err_msg=key)
+    assert_same(name, model, 5, 1, 200)
 
 
 @pytest.mark.parametrize("checkpoints", ["log", [1], [3, 4, 299], 300, 7])
@@ -158,11 +179,14 @@ def test_scores_are_recorded_at_every_checkpoint(checkpoints, simulated, monkeyp
     assert found[0].equals(found[1])
 
 
-def test_z_of_many_rounds_is_that_of_each():
-    """Else the forms would differ: NumPy may take many logarithms in another way than one."""
-    t = np.arange(1, 100_000)
-    one_by_one = [UCB().z(np.asarray(each)) for each in t.tolist()]
-    assert_array_equal(UCB().z(t), one_by_one)
+@pytest.mark.parametrize(
+    "z",
+    [UCB().z, lambda t: np.log(t) ** 1.5, lambda t: np.log(t) ** 2, lambda t: 2.0 ** (-t / 5000)],
+)
+def test_z_of_many_rounds_is_that_of_each(z):
+    """Else the forms would differ: NumPy takes powers of one number and of many otherwise."""
+    t = np.arange(2, 50_000)
+    assert_array_equal(z(t), np.concatenate([z(t[i : i + 1]) for i in range(t.size)]))
 
 
 class Constant(StandardErrorPolicy):
@@ -174,14 +198,41 @@ class Constant(StandardErrorPolicy):
         return 0.25
 
     def z(self, t):
-        return np.array(1.5)
+        return 1.5
 
 
-def test_a_policy_of_ones_own_is_simulated_too(simulated, monkeypatch):
+class OneByOne(Constant):
+    """Takes a single t alone, as `index` asks."""
+
+    def z(self, t):
+        return 1.0 if t < 100 else 2.0
+
+
+class Greedy(Constant):
+    def variance(self, problem):
+        return 0
+
+
+class Samples(Constant):
+    samples = True
+
+
+class NoArray(Constant):
+    def z(self, t):
+        return [math.sqrt(each) for each in t]
+
+
+class Single(Constant):
+    def z(self, t):
+        return np.log(t).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", [Constant, OneByOne, Greedy, Samples, NoArray, Single])
+def test_a_policy_of_ones_own_is_simulated_too(kind, simulated, monkeypatch):
     found = []
     for switch in "10":
         monkeypatch.setenv("CMAB_GYM_COMPILED", switch)
-        agents = {"plain": IndexAgent(Constant()), "correlated": CBandit(Constant())}
+        agents = {"plain": IndexAgent(kind()), "correlated": CBandit(kind())}
         found.append(evaluate("CMAB-MovieLens-v0", agents, 400, 4).to_pandas())
     assert simulated == [True, True, False, False]
     assert found[0].equals(found[1])
@@ -194,23 +245,73 @@ class NotANumber(Constant):
 
 class Fails(Constant):
     def z(self, t):
-        if np.max(t) > 300:
+        if np.max(t) >= 300:
             raise RuntimeError("no more")
         return np.ones(t.shape)
 
 
+class ForEachArm(Constant):
+    def z(self, t):
+        return np.array([0.0, 5.0, 1.0])
+
+
+class SometimesNone(Constant):
+    def z(self, t):
+        return None if np.max(t) > 200 else np.ones(t.shape)
+
+
+class NoZ(StandardErrorPolicy):
+    def variance(self, problem):
+        return 1.0
+
+
+class NoVariance(StandardErrorPolicy):
+    samples = True
+
+
+class VarianceOfArms(Constant):
+    def variance(self, problem):
+        return np.ones(problem.n_arms)
+
+
+class Infinite(Constant):
+    def variance(self, problem):
+        return np.inf
+
+
+class Debt(Constant):
+    prior_pulls = -1
+
+
 @pytest.mark.parametrize(
-    ("policy", "what"),
-    [(NotANumber(), "nan: expected numbers"), (Fails(), "RuntimeError: no more")],
+    ("kind", "t", "what"),
+    [
+        (NotANumber, 42, r"NotANumber\.z\(\[41\]\) returned \[nan\]: expected 1 finite numbers"),
+        (Fails, 301, "RuntimeError: no more"),
+        (ForEachArm, 4, r"ForEachArm\.z\(\[3\]\) returned \[0\. 5\. 1\.\]: expected 1 finite"),
+        (SometimesNone, 202, r"SometimesNone\.z\(\[201\]\) returned nan: expected 1 finite"),
+        (NoZ, 4, r"NoZ has neither z\(\) nor samples = True"),
+        (NoVariance, 4, r"NoVariance has no variance\(\)"),
+        (VarianceOfArms, 4, r"VarianceOfArms\.variance\(\)=array.*expected a number from 0"),
+        (Infinite, 4, r"Infinite\.variance\(\)=inf: expected a number from 0"),
+        (Debt, 4, r"Debt\.prior_pulls=-1: expected a number from 0"),
+    ],
 )
-def test_a_policy_that_fails_is_named_and_takes_no_other_results_with_it(policy, what, simulated):
-    agents = {"mine": IndexAgent(policy), "ucb": "ucb"}
-    with pytest.raises(
-        EvaluationError, match=rf"agent 'mine', trials .*round \d+: .*{what}"
-    ) as caught:
-        evaluate("CMAB-Tabular-v0", agents, 1000, 3)
-    assert simulated == [True, True]
+@pytest.mark.parametrize("switch", "10")
+def test_a_policy_that_fails_is_named_in_both_forms(kind, t, what, switch, simulated, monkeypatch):
+    monkeypatch.setenv("CMAB_GYM_COMPILED", switch)
+    agents = {"mine": IndexAgent(kind()), "ucb": "ucb"}
+    named = rf"agent 'mine', trials 0 to 2 in lockstep, round {t}: .*{what}"
+    with pytest.raises(EvaluationError, match=named) as caught:
+        evaluate("CMAB-Tabular-v0", agents, 1000, 3, env_kwargs={"preset": "three-armed"})
+    assert simulated == [switch == "1"] * 2
     assert [run.label for run in caught.value.results.runs if not run.failure] == ["ucb"]
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_a_policy_is_not_asked_before_every_arm_was_pulled(rounds, simulated):
+    evaluate("CMAB-Tabular-v0", [IndexAgent(NoZ())], rounds, env_kwargs={"preset": "three-armed"})
+    assert simulated == [True]
 
 
 class OwnAct(IndexAgent):
@@ -223,9 +324,9 @@ class OwnIndex(UCB):
         return -super().index(pulls, means, t, problem, rng)
 
 
-class NoVariance(UCB):
-    def variance(self, problem):
-        return 0.0
+def changed(agent):
+    agent.allowed_arms = lambda: None
+    return agent
 
 
 @pytest.mark.parametrize(
@@ -237,7 +338,7 @@ class NoVariance(UCB):
         "c-ucb(lower_bounds=True)",
         OwnAct(UCB()),
         IndexAgent(OwnIndex()),
-        CBandit(NoVariance()),
+        changed(IndexAgent(UCB())),
     ],
     ids=repr,
 )
@@ -252,24 +353,55 @@ class OwnPull(TabularModel):
         return rewards[::-1], index[::-1]
 
 
-class OwnStep(Given):
-    def step(self, actions):
-        return super().step(actions)
+class OwnDraw(TabularModel):
+    def draw_trials(self, rngs, rounds):
+        return super().draw_trials(rngs, rounds) + 10**9
 
 
-def test_models_and_environments_of_ones_own_are_not_passed_over():
-    outcomes, chances = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0.3, 0.7])
-    model = TabularModel(outcomes, chances)
-    assert simulation(Given, model) is not None
-    assert simulation(OwnStep, model) is None
-    assert simulation(Given, OwnPull(outcomes, chances)) is None
+class OwnProblem(Given):
+    @property
+    def problem(self):
+        return self.model.problem.__class__(
+            self.model.problem.pseudo_rewards,
+            self.model.problem.reward_support,
+            self.model.problem.reward_bounds,
+        )
 
 
-def simulation(kind, model):
-    env, agent = kind(2, horizon=50, model=model), make_agent("ucb")
+def own(name):
+    def method(self, *arguments, **keywords):
+        return getattr(Given, name)(self, *arguments, **keywords)
+
+    return type("Own", (Given,), {name: method})
+
+
+OUTCOMES, CHANCES = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0.3, 0.7])
+
+
+def simulation(env):
+    agent = make_agent("ucb")
     env.reset(seed=0)
-    agent.reset(model.problem, 2, 0)
+    agent.reset(env.problem, 2, 0)
     return Simulation.of(agent, env, (50,))
+
+
+@pytest.mark.parametrize("name", ["step", "reset", "_play", "_seed", "_begin_episode"])
+def test_environments_of_ones_own_are_not_passed_over(name):
+    model = TabularModel(OUTCOMES, CHANCES)
+    assert simulation(Given(2, horizon=50, model=model)) is not None
+    assert simulation(own(name)(2, horizon=50, model=model)) is None
+    instance = Given(2, horizon=50, model=model)
+    setattr(instance, name, getattr(instance, name).__call__)
+    assert simulation(instance) is None
+
+
+def test_a_problem_of_ones_own_is_not_passed_over():
+    assert simulation(OwnProblem(2, horizon=50, model=TabularModel(OUTCOMES, CHANCES))) is None
+
+
+@pytest.mark.parametrize("kind", [OwnPull, OwnDraw])
+def test_models_of_ones_own_are_not_passed_over(kind):
+    assert simulation(Given(2, horizon=50, model=kind(OUTCOMES, CHANCES))) is None
 
 
 def test_every_model_of_the_package_has_a_lookup():
@@ -313,11 +445,26 @@ def test_the_largest_of_any_number_of_arms_is_found():
         assert_array_equal(arms, np.arange(n_arms))
 
 
+def test_the_loop_that_is_tried_before_is_the_one_that_plays():
+    """Else another one is compiled or loaded in mid-play, for each layout of an array."""
+    loop = fast.kernels().play_rounds
+    for name in AGENTS:
+        for trials in (1, 3):
+            agent = make_agent(name)
+            env = begun(agent, TabularModel(np.eye(5), np.full(5, 0.2)), trials, 0)
+            simulation = Simulation.of(agent, env, (600,))
+            known = set(loop.signatures)
+            while simulation.play(nullcontext()) < 600:
+                pass
+            assert set(loop.signatures) == known, name
+
+
 def test_ts_draws_no_noise_before_it_is_asked():
     agent = IndexAgent(TS())
-    env = begun(agent, TabularModel(np.eye(5), np.full(5, 0.2)), 2, 0)
+    model = TabularModel(np.eye(5), np.full(5, 0.2))
+    env = begun(agent, model, 2, 0)
     simulation = Simulation.of(agent, env, (50,))
     assert simulation.play(nullcontext()) == 5  # each arm once
-    assert not agent.rng._normals
-    assert simulation.play(nullcontext()) > 5
-    assert agent.rng._normals.keys() == {5}
+    other = IndexAgent(TS())
+    begun(other, model, 2, 0)
+    assert_array_equal(agent.rng.standard_normal(5), other.rng.standard_normal(5))
