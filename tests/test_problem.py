@@ -69,6 +69,14 @@ def test_reward_index_of_bins_takes_the_lower_edge_in_and_the_last_upper_edge_to
             made.reward_index(np.array([wrong]))
 
 
+def test_rewards_that_float64_cannot_tell_apart_are_refused():
+    near = [0, 1, np.nextafter(1, 2)]
+    with pytest.raises(
+        ValueError, match=r"reward_support holds \[0\. 1\. 1\.\]: expected rewards that"
+    ):
+        BanditProblem(np.full((2, 2, 3), 2.0), near, (0, 2))
+
+
 @pytest.mark.parametrize("env_id", ["CMAB-Tabular-v0", "CMAB-Latent-v0", "CMAB-MovieLens-v0"])
 def test_from_info_is_what_the_environment_says_it_is(env_id):
     env = gym.make(env_id)
