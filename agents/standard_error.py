@@ -82,4 +82,4 @@ class StandardErrorPolicy:
                 f"{type(self).__name__}.z({t}) returned {z}: expected {t.size} finite numbers, one "
                 "for each t, or one for all"
             )
-        return np.broadcast_to(z, t.shape).copy()
+        return z if z.shape == t.shape else np.broadcast_to(z, t.shape).copy()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import default_rng
@@ -18,7 +18,7 @@ from cmab_gym.evaluation.play import find_model
 from cmab_gym.evaluation.plot import plot_panels
 from cmab_gym.evaluation.report import write_report
 from cmab_gym.evaluation.results import Results
-from cmab_gym.evaluation.workers import count_workers
+from cmab_gym.evaluation.workers import Done, count_workers, in_processes
 from cmab_gym.files import write_whole
 from cmab_gym.models.base import BanditModel
 from cmab_gym.paper import AGENTS, FIGURES, READ_AT, READING_ERROR, ROUNDS, TRIALS, Panel
@@ -33,7 +33,6 @@ from cmab_gym.theory import (
 if TYPE_CHECKING:
     import pandas as pd
 
-Done = TypeVar("Done")
 _DRAW_TRIALS = 20  # per draw of a random choice: enough for the range over draws
 _MEASURED = 8  # runs of 5000 pulls whose C is reported, lowest to highest
 # How far ours may be from a published mean where nothing else is random: the correlated agents'
@@ -170,14 +169,10 @@ def _draws(panel: Panel) -> list[Panel]:
 def _in_parallel(
     function: Callable[..., Done], jobs: Sequence[tuple[Any, ...]], workers: int
 ) -> Iterator[Done]:
-    """Call a function with each tuple of arguments, in worker processes; yield in order."""
+    """Call a function with each tuple of arguments, in processes if worthwhile; yield in order."""
     if workers == 1 or len(jobs) == 1:
         return (function(*job) for job in jobs)
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=workers, return_as="generator", batch_size=1)
-    done: Iterator[Done] = parallel(delayed(function)(*job) for job in jobs)
-    return done
+    return in_processes(function, jobs, workers, in_order=True)
 
 
 def _draw_figure(own: Sequence[Reproduced], folder: Path) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.evaluation.play import Batch, Curves, Progress, make_environment, play
+
+Done = TypeVar("Done")
 
 
 class Play(Protocol):
@@ -130,14 +133,33 @@ def play_in_processes(
 def _play(
     batches: dict[int, Batch], workers: int, progress: Progress | None
 ) -> Iterator[tuple[int, Curves]]:
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
-    jobs = (delayed(_numbered)(number, batch) for number, batch in list(batches.items()))
-    for number, curves in parallel(jobs):
+    for number, curves in in_processes(_numbered, list(batches.items()), workers):
         if progress is not None:
             progress(len(curves.trials) * batches[number].checkpoints[-1])
         yield number, curves
+
+
+def in_processes(
+    function: Callable[..., Done],
+    jobs: Iterable[tuple[Any, ...]],
+    workers: int,
+    in_order: bool = False,
+) -> Iterator[Done]:
+    """Call a function with each tuple of arguments, in worker processes; yield what is done.
+
+    Raises:
+        BrokenProcessPool: a worker died.
+    """
+    from joblib import Parallel, delayed
+
+    kind = "generator" if in_order else "generator_unordered"
+    parallel = Parallel(n_jobs=workers, return_as=kind, batch_size=1)
+    with warnings.catch_warnings():
+        # A worker whose memory has grown, as by loading torch, is replaced between two jobs, which
+        # is as it should be. And as an error (python -W error) the warning would end the thread
+        # that hands out the jobs, so that the rest would be waited for for ever.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+        yield from parallel(delayed(function)(*job) for job in jobs)
 
 
 def _numbered(number: int, batch: Batch) -> tuple[int, Curves]:

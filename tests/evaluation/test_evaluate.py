@@ -1,6 +1,7 @@
 import os
 import threading
 import tracemalloc
+import warnings
 
 import gymnasium as gym
 import numpy as np
@@ -274,11 +275,6 @@ class Exits(Plain):
         raise SystemExit(3)
 
 
-class Dies(Plain):
-    def act(self):
-        os._exit(1)
-
-
 def test_an_agent_that_exits_ends_only_itself():
     results = evaluate(TABULAR, ["ucb", Exits, "ts"], **SETTINGS, on_error="keep")
     assert [run.label for run in results.finished] == ["ucb", "ts"]
@@ -286,10 +282,32 @@ def test_an_agent_that_exits_ends_only_itself():
 
 
 def test_a_worker_that_dies_takes_no_other_results_with_it():
+    class Dies(RandomAgent):  # here, so that the workers need no module of tests
+        def act(self):
+            os._exit(1)
+
     results = evaluate(TABULAR, ["ucb", Dies, "ts"], **SETTINGS, n_jobs=2, on_error="keep")
     assert list(results.failures) == ["Dies"]
     assert "its worker process ended without a result" in results.failures["Dies"]
     assert_array_equal(results.regret("ts"), regrets(["ts"])["ts"])
+
+
+def test_workers_that_are_replaced_end_nothing():
+    """Their warning, as an error, ended the thread that hands out the jobs: all waited for ever."""
+
+    class Grows(RandomAgent):  # here, so that the workers need no module of tests
+        def reset(self, problem, trials, rng):
+            from joblib.externals.loky import process_executor
+
+            process_executor._MAX_MEMORY_LEAK_SIZE = -1e12  # so memory leaks, the worker believes
+            process_executor._MEMORY_LEAK_CHECK_DELAY = 0
+            super().reset(problem, trials, rng)
+
+    agents = {f"agent {number}": Grows() for number in range(12)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results = evaluate(TABULAR, agents, 50, 4, n_jobs=2)
+    assert len(results.finished) == 12
 
 
 def test_what_cannot_be_sent_to_workers_is_told_before_anything_is_played():
