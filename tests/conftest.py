@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from cmab_gym import evaluate
+
 # The same examples every time where a failure would stop others; new ones while developing. Without
 # deadlines: whichever test is the first to play loads what agents compile.
 settings.register_profile("default", deadline=None)
@@ -30,3 +32,17 @@ def raw_data() -> Path:
     if not (folder / "ml-1m.zip").is_file():
         pytest.skip(f"no ml-1m.zip in {folder}: set CMAB_GYM_RAW_DATA to the folder that has it")
     return folder
+
+
+@pytest.fixture
+def in_both_forms(monkeypatch):
+    """Evaluate twice, with compiled loops and with NumPy's, and return both tables of results."""
+
+    def played(*arguments, **keywords):
+        tables = []
+        for switch in "10":
+            monkeypatch.setenv("CMAB_GYM_COMPILED", switch)
+            tables.append(evaluate(*arguments, **keywords).to_pandas())
+        return tables
+
+    return played

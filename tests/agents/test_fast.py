@@ -35,14 +35,10 @@ def form(request, monkeypatch):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_both_forms_give_the_same_numbers(name, monkeypatch):
+def test_both_forms_give_the_same_numbers(name, monkeypatch, in_both_forms):
     monkeypatch.setattr(Simulation, "of", lambda *_: None)  # round by round
     env_id, keywords = CASES[name]
-    played = []
-    for switch in "10":
-        monkeypatch.setenv("CMAB_GYM_COMPILED", switch)
-        played.append(evaluate(env_id, AGENTS, 600, 7, env_kwargs=keywords).to_pandas())
-    compiled, plain = played
+    compiled, plain = in_both_forms(env_id, AGENTS, 600, 7, env_kwargs=keywords)
     assert compiled.equals(plain)
 
 

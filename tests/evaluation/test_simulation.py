@@ -46,16 +46,11 @@ def simulated(monkeypatch):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_round_is_that_of_act_step_and_update(name, simulated, monkeypatch):
+def test_every_round_is_that_of_act_step_and_update(name, simulated, in_both_forms):
     env_id, keywords = CASES[name]
-    played = []
-    for switch in "10":
-        monkeypatch.setenv("CMAB_GYM_COMPILED", switch)
-        played.append(
-            evaluate(env_id, AGENTS, 700, 7, env_kwargs=keywords, checkpoints=700).to_pandas()
-        )
+    compiled, plain = in_both_forms(env_id, AGENTS, 700, 7, env_kwargs=keywords, checkpoints=700)
     assert simulated == [True] * 4 + [False] * 4
-    assert played[0].equals(played[1])
+    assert compiled.equals(plain)
 
 
 class Given(BanditVectorEnv):
@@ -169,15 +164,10 @@ def test_numbers_between_two_rewards_count_alike(model, name):
 
 
 @pytest.mark.parametrize("checkpoints", ["log", [1], [3, 4, 299], 300, 7])
-def test_scores_are_recorded_at_every_checkpoint(checkpoints, simulated, monkeypatch):
-    found = []
-    for switch in "10":
-        monkeypatch.setenv("CMAB_GYM_COMPILED", switch)
-        found.append(
-            evaluate("CMAB-Tabular-v0", ["c-ts"], 300, 5, checkpoints=checkpoints).to_pandas()
-        )
+def test_scores_are_recorded_at_every_checkpoint(checkpoints, simulated, in_both_forms):
+    compiled, plain = in_both_forms("CMAB-Tabular-v0", ["c-ts"], 300, 5, checkpoints=checkpoints)
     assert simulated == [True, False]
-    assert found[0].equals(found[1])
+    assert compiled.equals(plain)
 
 
 @pytest.mark.parametrize(
@@ -229,14 +219,11 @@ class Single(Constant):
 
 
 @pytest.mark.parametrize("kind", [Constant, OneByOne, Greedy, Samples, NoArray, Single])
-def test_a_policy_of_ones_own_is_simulated_too(kind, simulated, monkeypatch):
-    found = []
-    for switch in "10":
-        monkeypatch.setenv("CMAB_GYM_COMPILED", switch)
-        agents = {"plain": IndexAgent(kind()), "correlated": CBandit(kind())}
-        found.append(evaluate("CMAB-MovieLens-v0", agents, 400, 4).to_pandas())
+def test_a_policy_of_ones_own_is_simulated_too(kind, simulated, in_both_forms):
+    agents = {"plain": IndexAgent(kind()), "correlated": CBandit(kind())}
+    compiled, plain = in_both_forms("CMAB-MovieLens-v0", agents, 400, 4)
     assert simulated == [True, True, False, False]
-    assert found[0].equals(found[1])
+    assert compiled.equals(plain)
 
 
 class NotANumber(Constant):
