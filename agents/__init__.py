@@ -1,16 +1,16 @@
 """Agents: the API, index policies, `CBandit`, `TightenedCBandit`, and how they are named."""
 
 from cmab_gym.agents.api import Agent, AgentError, TrialError
-from cmab_gym.agents.c_bandit import CBandit
+from cmab_gym.agents.correlated.c_bandit import CBandit
+from cmab_gym.agents.correlated.tightened import TightenedCBandit
 from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
-from cmab_gym.agents.kl_ucb import KLUCB
 from cmab_gym.agents.one_trial import Copies, OneTrialAgent
-from cmab_gym.agents.random_agent import RandomAgent
+from cmab_gym.agents.policies.kl_ucb import KLUCB
+from cmab_gym.agents.policies.random_agent import RandomAgent
+from cmab_gym.agents.policies.standard_error import StandardErrorPolicy
+from cmab_gym.agents.policies.ts import TS
+from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.agents.registry import agent_names, make_agent, published, register_agent
-from cmab_gym.agents.standard_error import StandardErrorPolicy
-from cmab_gym.agents.tightened import TightenedCBandit
-from cmab_gym.agents.ts import TS
-from cmab_gym.agents.ucb import UCB
 
 __all__ = [
     "KLUCB",

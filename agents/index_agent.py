@@ -165,21 +165,6 @@ def _is_compiled() -> bool:
     return fast.is_wanted() and fast.kernels() is not None
 
 
-def check_scale(B: float | None) -> None:
-    """Refuse a scale B of a policy that is no number above 0; None is the problem's.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if B is not None:
-        checks.positive("B", B, "it is the size of the interval of rewards")
-
-
-def scale_of(B: float | None, problem: BanditProblem) -> float:
-    """Return a policy's scale, B; that of the problem's rewards if it has none of its own."""
-    return problem.reward_range if B is None else B
-
-
 def argmax_with_random_ties(index: FloatArray, uniform: FloatArray) -> IntArray:
     """Find the arm of the largest index in each row, a random one where several have it.
 

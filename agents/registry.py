@@ -21,11 +21,11 @@ from typing import Any, TypeVar
 
 from cmab_gym import checks
 from cmab_gym.agents.api import Agent
-from cmab_gym.agents.c_bandit import CBandit
+from cmab_gym.agents.correlated.c_bandit import CBandit
+from cmab_gym.agents.correlated.tightened import TightenedCBandit
 from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.one_trial import Copies
 from cmab_gym.agents.rl.frozen import Frozen
-from cmab_gym.agents.tightened import TightenedCBandit
 
 ENTRY_POINTS = "cmab_gym.agents"
 TRAINED = ".zip"  # ends the name of an agent that `cmab-gym train` wrote
@@ -55,10 +55,10 @@ class AgentSpec:
 _SPECS: dict[str, AgentSpec] = {
     spec.name: spec
     for spec in (
-        AgentSpec("random", "cmab_gym.agents.random_agent:RandomAgent"),
-        AgentSpec("ucb", "cmab_gym.agents.ucb:UCB"),
-        AgentSpec("ts", "cmab_gym.agents.ts:TS"),
-        AgentSpec("kl-ucb", "cmab_gym.agents.kl_ucb:KLUCB"),
+        AgentSpec("random", "cmab_gym.agents.policies.random_agent:RandomAgent"),
+        AgentSpec("ucb", "cmab_gym.agents.policies.ucb:UCB"),
+        AgentSpec("ts", "cmab_gym.agents.policies.ts:TS"),
+        AgentSpec("kl-ucb", "cmab_gym.agents.policies.kl_ucb:KLUCB"),
         AgentSpec("ppo", "cmab_gym.agents.rl.online:PPO"),
         AgentSpec("a2c", "cmab_gym.agents.rl.online:A2C"),
         AgentSpec("dqn", "cmab_gym.agents.rl.online:DQN"),

@@ -20,8 +20,8 @@ LARGE = (
 READERS = ("cmab_gym", "duckdb", "polars", "pandas")
 PROGRAM = """
 import sys
-from cmab_gym.data.bundle import bundled_tables
-from cmab_gym.data.reader import read_ratings
+from cmab_gym.envs_data.bundle import bundled_tables
+from cmab_gym.envs_data.reader import read_ratings
 ratings = read_ratings(sys.argv[1])
 for table in bundled_tables():
     if table.source == 'movielens':

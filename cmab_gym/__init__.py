@@ -1,15 +1,20 @@
 """Correlated multi-armed bandits: Gymnasium environments, agents and their evaluation.
 
-`import cmab_gym` registers the environments `CMAB-*-v0` with Gymnasium.
+`import cmab_gym` registers the environments `CMAB-*-v0` with Gymnasium. Subpackages such as
+`cmab_gym.theory` are imported when they are first used.
 """
+
+from importlib import import_module
+from types import ModuleType
 
 from cmab_gym.agents import CBandit, IndexAgent, make_agent, published, register_agent
 from cmab_gym.envs.ratings import from_ratings
 from cmab_gym.envs.registration import register_environments
 from cmab_gym.evaluation import Results, Sweep, check_agent, evaluate, plot_regret, sweep
 from cmab_gym.problem import BanditProblem
+from cmab_gym.versions import version_of
 
-__version__ = "0.1.0"
+__version__ = version_of("cmab-gym")
 
 __all__ = [
     "BanditProblem",
@@ -28,4 +33,16 @@ __all__ = [
     "sweep",
 ]
 
+_LAZY = ("envs_data", "paper", "theory", "training", "wrappers")
+
 register_environments()
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _LAZY:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -202,6 +202,24 @@ def tolerance_of(reward_bounds: tuple[float, float]) -> float:
     return 1e-9 * (high - low) + 1e-14 * max(abs(low), abs(high))
 
 
+def check_scale(B: float | None) -> None:
+    """Check the scale B of a policy.
+
+    Args:
+        B: size of the interval of rewards, in their unit; None means that of the problem.
+
+    Raises:
+        ValueError: `B` is neither None nor a number above 0.
+    """
+    if B is not None:
+        checks.positive("B", B, "it is the size of the interval of rewards")
+
+
+def scale_of(B: float | None, problem: BanditProblem) -> float:
+    """Return the scale B of a policy, by default the size of the problem's reward interval."""
+    return problem.reward_range if B is None else B
+
+
 def unknown_arms(problem: BanditProblem) -> BoolArray:
     """Find the arms of which nothing is known: no pseudo-reward below the largest reward, (K,)."""
     others = ~np.eye(problem.n_arms, dtype=np.bool_)

@@ -1,13 +1,13 @@
 """Ratings, surveys of them, and the bundled aggregate tables."""
 
-from cmab_gym.data.arms import Arms, genre_arms, listed_arms, most_rated_arms
-from cmab_gym.data.bundle import bundled_survey, bundled_tables
-from cmab_gym.data.methods import Method, Validation, validate
-from cmab_gym.data.pooled import Pooled
-from cmab_gym.data.ratings import Ratings
-from cmab_gym.data.reader import read_ratings, read_table
-from cmab_gym.data.split import Split
-from cmab_gym.data.survey import Survey, halves, take_survey
+from cmab_gym.envs_data.arms import Arms, genre_arms, listed_arms, most_rated_arms
+from cmab_gym.envs_data.bundle import bundled_survey, bundled_tables
+from cmab_gym.envs_data.methods import Method, Validation, validate
+from cmab_gym.envs_data.pooled import Pooled
+from cmab_gym.envs_data.ratings import Ratings
+from cmab_gym.envs_data.reader import read_ratings, read_table
+from cmab_gym.envs_data.split import Split
+from cmab_gym.envs_data.survey import Survey, halves, take_survey
 
 __all__ = [
     "Arms",

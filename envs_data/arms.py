@@ -11,7 +11,7 @@ from numpy.random import default_rng
 
 from cmab_gym import checks
 from cmab_gym.arrays import IntArray
-from cmab_gym.data.ratings import Ratings
+from cmab_gym.envs_data.ratings import Ratings
 
 GENRES = ("random", "first", "all")
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cmab_gym import checks
-from cmab_gym.data.archive import stamp
-from cmab_gym.data.arms import Arms, genre_arms, most_rated_arms
-from cmab_gym.data.cache import locate
-from cmab_gym.data.methods import Method
-from cmab_gym.data.ratings import Ratings
-from cmab_gym.data.reader import read_ratings
-from cmab_gym.data.split import Split
-from cmab_gym.data.survey import Survey, take_survey
+from cmab_gym.envs_data.archive import stamp
+from cmab_gym.envs_data.arms import Arms, genre_arms, most_rated_arms
+from cmab_gym.envs_data.cache import locate
+from cmab_gym.envs_data.methods import Method
+from cmab_gym.envs_data.ratings import Ratings
+from cmab_gym.envs_data.reader import read_ratings
+from cmab_gym.envs_data.split import Split
+from cmab_gym.envs_data.survey import Survey, take_survey
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def bundled_survey(table: Table) -> Survey:
             f"bundled: expected train_share {shares}{draws}; for any other setting pass "
             f"data='path/to/{SOURCES[table.source].archive[0]}'"
         )
-    with as_file(files("cmab_gym.data") / "bundled" / f"{table.name}.npz") as path:
+    with as_file(files("cmab_gym.envs_data") / "bundled" / f"{table.name}.npz") as path:
         return Survey.load(path)
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from pathlib import Path
 
 import platformdirs
 
-from cmab_gym.data.datasets import DATASETS, Dataset, dataset
-from cmab_gym.files import write_whole
+from cmab_gym.envs_data.datasets import DATASETS, Dataset, dataset
+from cmab_gym.files import checksum, write_whole
 
 FOLDER_VARIABLE = "CMAB_GYM_DATA"
-_BLOCK = 1 << 20
 
 
 def cache_folder() -> Path:
@@ -134,9 +132,4 @@ def algorithm(checksum: str | None) -> str:
 
 def checksum_of(path: Path, algorithm: str = "sha256") -> str:
     """Return the checksum of a file, as "algorithm:hex"."""
-    # MD5 is here to recognise a file, not to defend against a forger.
-    digest = hashlib.new(algorithm, usedforsecurity=False)
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return f"{algorithm}:{digest.hexdigest()}"
+    return f"{algorithm}:{checksum(path, algorithm)}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from cmab_gym import checks
-from cmab_gym.data.cache import (
+from cmab_gym.envs_data.cache import (
     FOLDER_VARIABLE,
     algorithm,
     cached_path,
@@ -21,8 +21,8 @@ from cmab_gym.data.cache import (
     record_path,
     verify,
 )
-from cmab_gym.data.datasets import Dataset, dataset
-from cmab_gym.data.transfer import Interrupted, Progress, Refused, Transfer
+from cmab_gym.envs_data.datasets import Dataset, dataset
+from cmab_gym.envs_data.transfer import Interrupted, Progress, Refused, Transfer
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # seconds between attempts, doubled each time
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

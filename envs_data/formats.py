@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cmab_gym.data.archive import Files
+from cmab_gym.envs_data.archive import Files
 
 
 @dataclass(frozen=True)

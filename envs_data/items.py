@@ -9,8 +9,8 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from cmab_gym.data.archive import Files
-from cmab_gym.data.formats import Layout, first_lines, header_of
+from cmab_gym.envs_data.archive import Files
+from cmab_gym.envs_data.formats import Layout, first_lines, header_of
 
 # The 19 flags at the end of a line of u.item, in their order; MovieLens 100K calls the first one
 # "unknown".

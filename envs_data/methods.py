@@ -8,7 +8,7 @@ import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
-from cmab_gym.data.pooled import Pooled
+from cmab_gym.envs_data.pooled import Pooled
 
 METHODS = ("mean", "mean+sd", "soft", "hoeffding", "bootstrap")
 _RESAMPLES, _SEED = 200, 0

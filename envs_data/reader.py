@@ -14,12 +14,12 @@ import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, IntArray
-from cmab_gym.data.archive import UNREADABLE, Files, open_files
-from cmab_gym.data.cache import checksum_of
-from cmab_gym.data.formats import Layout, ratings_layout, table_layout
-from cmab_gym.data.items import read_items
-from cmab_gym.data.ratings import Ratings, coded
-from cmab_gym.data.scan import Counts, Rows, Scan, open_scan
+from cmab_gym.envs_data.archive import UNREADABLE, Files, open_files
+from cmab_gym.envs_data.cache import checksum_of
+from cmab_gym.envs_data.formats import Layout, ratings_layout, table_layout
+from cmab_gym.envs_data.items import read_items
+from cmab_gym.envs_data.ratings import Ratings, coded
+from cmab_gym.envs_data.scan import Counts, Rows, Scan, open_scan
 
 # The published sizes of MovieLens, by which its editions are known.
 _EDITIONS = {

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
-from cmab_gym.data.archive import Files
-from cmab_gym.data.formats import Layout
+from cmab_gym.envs_data.archive import Files
+from cmab_gym.envs_data.formats import Layout
 
 _MEMORY = "1GB"  # of DuckDB's own; beyond it spills to a temporary folder
 

@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.data.archive import UNREADABLE
-from cmab_gym.data.arms import Arms
-from cmab_gym.data.methods import Method, validate
-from cmab_gym.data.pooled import Pooled
-from cmab_gym.data.ratings import Ratings
-from cmab_gym.data.split import Split
+from cmab_gym.envs_data.archive import UNREADABLE
+from cmab_gym.envs_data.arms import Arms
+from cmab_gym.envs_data.methods import Method, validate
+from cmab_gym.envs_data.pooled import Pooled
+from cmab_gym.envs_data.ratings import Ratings
+from cmab_gym.envs_data.split import Split
 from cmab_gym.files import write_whole
 from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem

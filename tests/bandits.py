@@ -3,9 +3,9 @@
 import gymnasium as gym
 import numpy as np
 
-from cmab_gym.data import Ratings
 from cmab_gym.envs.registration import ENVIRONMENTS
-from cmab_gym.presets import LATENT, TABULAR
+from cmab_gym.envs_data import Ratings
+from cmab_gym.models.presets import LATENT, TABULAR
 
 IDS = [entry.id for entry in ENVIRONMENTS]
 _STARS = np.random.default_rng(0).integers(1, 6, (40, 3)).astype(float)

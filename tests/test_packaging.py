@@ -13,7 +13,7 @@ import pytest
 import cmab_gym
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-FOLDERS = {"cmab_gym": "cmab_gym", "agents": "cmab_gym/agents", "envs_data": "cmab_gym/data"}
+FOLDERS = {"cmab_gym": "cmab_gym", "agents": "cmab_gym/agents", "envs_data": "cmab_gym/envs_data"}
 
 
 def run(*command, **keywords):
@@ -52,7 +52,7 @@ def test_the_wheel_holds_every_tracked_file_of_the_three_folders(wheel):
             expected.add(f"{FOLDERS[top]}/{rest}")
     built = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert built == expected
-    assert {"cmab_gym/py.typed", "cmab_gym/agents/ucb.py"} <= built
+    assert {"cmab_gym/py.typed", "cmab_gym/agents/policies/ucb.py"} <= built
 
 
 def test_the_wheel_works_from_anywhere(wheel, tmp_path):
@@ -60,7 +60,7 @@ def test_the_wheel_works_from_anywhere(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(site)
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "import cmab_gym, cmab_gym.agents, cmab_gym.data\n"
+        "import cmab_gym, cmab_gym.agents, cmab_gym.envs_data\n"
         "from cmab_gym.evaluation import evaluate\n"
         "assert cmab_gym.__file__.startswith(sys.argv[1]), cmab_gym.__file__\n"
         "assert cmab_gym.agents.__file__.startswith(sys.argv[1])\n"
@@ -70,7 +70,7 @@ def test_the_wheel_works_from_anywhere(wheel, tmp_path):
 
 
 def test_the_links_show_the_folders():
-    for name, target in (("agents", "../agents"), ("data", "../envs_data")):
+    for name, target in (("agents", "../agents"), ("envs_data", "../envs_data")):
         link = REPOSITORY / "cmab_gym" / name
         assert link.is_symlink()
         assert os.readlink(link) == target

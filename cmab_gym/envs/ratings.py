@@ -11,15 +11,15 @@ import gymnasium as gym
 from numpy.typing import ArrayLike
 
 from cmab_gym.arrays import read_only
-from cmab_gym.data.archive import stamp
-from cmab_gym.data.arms import Arms, genre_arms, listed_arms, most_rated_arms
-from cmab_gym.data.cache import locate
-from cmab_gym.data.methods import Method
-from cmab_gym.data.ratings import Ratings
-from cmab_gym.data.reader import frame_ratings, read_ratings, read_table
-from cmab_gym.data.split import Split
-from cmab_gym.data.survey import Survey, take_survey
 from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs_data.archive import stamp
+from cmab_gym.envs_data.arms import Arms, genre_arms, listed_arms, most_rated_arms
+from cmab_gym.envs_data.cache import locate
+from cmab_gym.envs_data.methods import Method
+from cmab_gym.envs_data.ratings import Ratings
+from cmab_gym.envs_data.reader import frame_ratings, read_ratings, read_table
+from cmab_gym.envs_data.split import Split
+from cmab_gym.envs_data.survey import Survey, take_survey
 from cmab_gym.models.histogram import HistogramModel
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class RatingsEnv(BanditEnv):
         Terminates after `horizon` rounds.
 
     Arguments:
-        data: path of a known archive (see `cmab_gym.data.read_ratings`), or name of a data set
+        data: path of a known archive (see `cmab_gym.envs_data.read_ratings`), or name of a data set
             that was fetched; path of a CSV or Parquet file whose columns are named; a pandas
             frame, `Ratings`, or a `Survey`.
         user, item, rating: names of the columns; needed unless the format is known. A 0 is a

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from cmab_gym import checks
 from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.models.presets import TABULAR
 from cmab_gym.models.tabular import TabularModel
-from cmab_gym.presets import TABULAR
 
 
 def tabular_model(

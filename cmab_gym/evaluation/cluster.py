@@ -9,7 +9,6 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ import cloudpickle
 from cmab_gym.agents.registry import without_file
 from cmab_gym.evaluation.play import Batch, Curves, Progress, play
 from cmab_gym.evaluation.workers import without_result
+from cmab_gym.versions import version_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -190,5 +190,5 @@ def _check_versions(client: Client) -> None:
 
 def _versions() -> dict[str, str]:
     python = ".".join(str(part) for part in sys.version_info[:2])
-    packages = {name: version(name) for name in ("cmab-gym", "numpy")}
+    packages = {name: version_of(name) for name in ("cmab-gym", "numpy")}
     return {"Python": python, **packages}

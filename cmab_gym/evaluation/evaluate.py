@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import platform
-import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
 
-import cmab_gym
 from cmab_gym import checks
 from cmab_gym.agents import fast
 from cmab_gym.agents.registry import agent_factory
@@ -26,6 +21,7 @@ from cmab_gym.evaluation.play import (
 from cmab_gym.evaluation.results import AgentRun, EvaluationError, Results
 from cmab_gym.evaluation.workers import Workers, workers_of
 from cmab_gym.models.base import BanditModel
+from cmab_gym.versions import versions
 
 CHECKPOINTS = 100
 _BATCH = 256  # trials in lockstep at most: more cost memory and gain no speed
@@ -235,22 +231,8 @@ def batch_size_of(given: int | None, trials: int, workers: int) -> int:
 
 def describe_run() -> dict[str, Any]:
     """Say in the manifest when it was played, and with which versions."""
+    numba = ["numba"] if fast.is_wanted() else []
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "versions": _versions(),
-    }
-
-
-_version = cache(version)  # it reads a file, for a millisecond
-
-
-def _versions() -> dict[str, str]:
-    packages = ["gymnasium", "numpy", "scipy"]
-    if fast.is_wanted():
-        packages.append("numba")
-    return {
-        "cmab-gym": cmab_gym.__version__,
-        **{name: _version(name) for name in packages},
-        "python": sys.version.split()[0],
-        "platform": platform.platform(),
+        "versions": versions("gymnasium", "numpy", "scipy", *numba),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.files import write_whole
+from cmab_gym.files import checksum, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,7 +154,7 @@ class Results:
         write_whole(folder / TABLE, lambda part: frame.to_parquet(part, index=False))
         manifest = {
             **self.manifest,
-            "table_sha256": _sha256(folder / TABLE),
+            "table_sha256": checksum(folder / TABLE),
             "failures": self.failures,
             "agent_seconds": {run.label: round(run.seconds, 4) for run in self.runs},
             "checkpoints": list(self.checkpoints),
@@ -182,7 +181,7 @@ class Results:
                 )
         try:
             manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-            belongs = manifest.pop("table_sha256") == _sha256(folder / TABLE)
+            belongs = manifest.pop("table_sha256") == checksum(folder / TABLE)
         except (ValueError, KeyError) as error:
             raise ValueError(
                 f"{folder / MANIFEST} is no manifest of Results.save: {error}"
@@ -219,10 +218,6 @@ def short_labels(labels: Sequence[str]) -> list[str]:
     return [
         full if short.count(brief) > 1 else brief for full, brief in zip(labels, short, strict=True)
     ]
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _as_json(value: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from cmab_gym.agents import fast
 from cmab_gym.agents.api import Agent
 from cmab_gym.agents.index_agent import Counts, IndexAgent, Known
-from cmab_gym.agents.standard_error import StandardErrorPolicy
+from cmab_gym.agents.policies.standard_error import StandardErrorPolicy
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 from cmab_gym.envs.base import BanditVectorEnv
 from cmab_gym.models.base import BanditModel, Lookup

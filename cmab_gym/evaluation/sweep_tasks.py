@@ -17,10 +17,10 @@ import numpy as np
 from cmab_gym import checks
 from cmab_gym.evaluation.evaluate import CHECKPOINTS, checkpoint_rounds
 from cmab_gym.evaluation.results import short_labels
+from cmab_gym.files import checksum
 
 _LABEL = 100  # characters of a task's name before its hash
 _HASH = 10
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -228,12 +228,8 @@ def _checksum(path: Path) -> str:
 
 @cache
 def _sha256(path: Path, *_: int) -> str:
-    """Read a file once for all tasks, as long as it stays as it is."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+    """Read a file once for all tasks, as long as its time and size stay the same."""
+    return checksum(path)
 
 
 def columns_of(tasks: Sequence[Task]) -> list[dict[str, Any]]:

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from scipy.special import lambertw, zeta
 
 from cmab_gym import checks
-from cmab_gym.agents.index_agent import check_scale, scale_of
 from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.models.base import BanditModel
+from cmab_gym.problem import check_scale, scale_of
 from cmab_gym.theory.analysis import (
     Analysis,
     NoBoundError,
@@ -101,8 +101,8 @@ def c_ucb_bound(model: BanditModel, B: float | None = None) -> UpperBound:
 
     Args:
         model: the bandit.
-        B: scale of the UCB index, as in `cmab_gym.agents.ucb.UCB`; None takes the size of the
-            rewards' interval.
+        B: scale of the UCB index, as in `cmab_gym.agents.UCB`; None takes the size of the rewards'
+            interval.
 
     Raises:
         ValueError: B is not above 0.

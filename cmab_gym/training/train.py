@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import cmab_gym
 from cmab_gym import checks
 from cmab_gym.agents.rl.extra import stable_baselines3
 from cmab_gym.agents.rl.random_state import GlobalRandomState
 from cmab_gym.agents.rl.settings import N_ENVS, TRAINING, WIDTH
+from cmab_gym.files import check_writable
 from cmab_gym.training.problems import DISTRIBUTIONS
+from cmab_gym.versions import versions
 
 _OURS = ("policy", "env", "seed", "device", "verbose", "tensorboard_log", "policy_kwargs")
 
@@ -83,7 +82,7 @@ def train(
         "horizon": horizon,
         "steps": model.num_timesteps,
         "seed": seed,
-        "versions": _versions(),
+        "versions": versions("gymnasium", "numpy", "stable-baselines3", "torch"),
         "started": started,
         "seconds": round(time.perf_counter() - start, 1),
     }
@@ -133,20 +132,9 @@ def _new_file(name: str | Path) -> Path:
     if path.suffix != ".zip" or path.is_dir():
         raise ValueError(f"file {str(name)!r}: expected a name that ends in .zip")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        probe = path.with_name(f".{path.name}.writable")
-        probe.touch()
-        probe.unlink()
+        check_writable(path.parent)
     except OSError as error:
         raise ValueError(
             f"file {str(name)!r} cannot be written ({error}): expected another"
         ) from error
     return path
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "cmab-gym": cmab_gym.__version__,
-        **{name: version(name) for name in ("gymnasium", "numpy", "stable-baselines3", "torch")},
-        "python": sys.version.split()[0],
-    }

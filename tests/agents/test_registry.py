@@ -86,8 +86,8 @@ def test_a_file_of_ones_own(my_file):
 
 
 def test_a_module_of_ones_own():
-    assert repr(make_agent("cmab_gym.agents.ucb:UCB(B=2)")) == "IndexAgent(UCB(B=2))"
-    assert repr(make_agent("c-cmab_gym.agents.ts:TS")) == "CBandit(TS(B=None, beta=1.0))"
+    assert repr(make_agent("cmab_gym.agents.policies.ucb:UCB(B=2)")) == "IndexAgent(UCB(B=2))"
+    assert repr(make_agent("c-cmab_gym.agents.policies.ts:TS")) == "CBandit(TS(B=None, beta=1.0))"
 
 
 def test_classes_and_instances():
@@ -116,7 +116,7 @@ def test_a_decorator_registers(own_registry):
 
 def test_an_entry_point_registers(monkeypatch):
     class Point:
-        name, value = "theirs", "cmab_gym.agents.ucb:UCB"
+        name, value = "theirs", "cmab_gym.agents.policies.ucb:UCB"
 
     monkeypatch.setattr(registry, "_entry_points", lambda: (Point,))
     registry._plugins.cache_clear()
@@ -126,7 +126,11 @@ def test_an_entry_point_registers(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("ucb", "cmab_gym.agents.ts:TS"), ("c-x", "cmab_gym.agents.ts:TS"), ("gone", "no_such:Agent")],
+    [
+        ("ucb", "cmab_gym.agents.policies.ts:TS"),
+        ("c-x", "cmab_gym.agents.policies.ts:TS"),
+        ("gone", "no_such:Agent"),
+    ],
 )
 def test_a_plugin_that_cannot_be_used_is_told_and_left_out(name, value, monkeypatch):
     point = type("Point", (), {"name": name, "value": value})
@@ -188,8 +192,8 @@ def test_an_index_agent_needs_a_policy(wrong):
         ("ucb(B=__import__('os'))", r"expected name\(parameter=number"),
         ("no_such_module:Agent", r"cannot import 'no_such_module'"),
         (
-            "cmab_gym.agents.ucb:UBC",
-            r"unknown name in cmab_gym.agents.ucb 'UBC': did you mean 'UCB'",
+            "cmab_gym.agents.policies.ucb:UBC",
+            r"unknown name in cmab_gym.agents.policies.ucb 'UBC': did you mean 'UCB'",
         ),
     ],
 )

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import cmab_gym
 from cmab_gym.cli import main
-from cmab_gym.data import Ratings, Split, listed_arms, take_survey
 from cmab_gym.envs.ratings import ratings_model
+from cmab_gym.envs_data import Ratings, Split, listed_arms, take_survey
 
 
 @pytest.fixture(scope="module")

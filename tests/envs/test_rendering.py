@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import SEEDS, pull_histories, tabular_models
 
 from cmab_gym.agents import CBandit
-from cmab_gym.agents.ucb import UCB
+from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.envs import rendering
 from cmab_gym.envs.rendering import Picture, Screen, intervals
 from cmab_gym.history import CorrelatedHistory

@@ -10,7 +10,7 @@ from cmab_gym.envs.latent import latent_model
 from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import BanditModel, HistogramModel
 from cmab_gym.models.latent import ScaledBeta
-from cmab_gym.presets import LATENT
+from cmab_gym.models.presets import LATENT
 from cmab_gym.problem import BanditProblem
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from cmab_gym.envs.latent import latent_model
 from cmab_gym.models import LatentModel
-from cmab_gym.presets import LATENT
+from cmab_gym.models.presets import LATENT
 
 
 def uniform(rng, size):

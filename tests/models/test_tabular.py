@@ -5,7 +5,7 @@ from strategies import SEEDS, tabular_models
 
 from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import TabularModel
-from cmab_gym.presets import TABULAR
+from cmab_gym.models.presets import TABULAR
 
 TABLE_1_A = [[0.2, 0.2], [0.4, 0.2]]
 

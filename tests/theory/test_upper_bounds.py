@@ -11,7 +11,7 @@ from cmab_gym.envs.latent import latent_model
 from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import TabularModel
-from cmab_gym.presets import TABULAR
+from cmab_gym.models.presets import TABULAR
 from cmab_gym.theory import NoBoundError, c_ucb_bound
 from cmab_gym.theory.upper_bounds import competitive_pulls, first_round, non_competitive_pulls
 

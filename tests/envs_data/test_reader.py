@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from cmab_gym.data import read_ratings, read_table
-from cmab_gym.data.reader import frame_ratings
+from cmab_gym.envs_data import read_ratings, read_table
+from cmab_gym.envs_data.reader import frame_ratings
 
 DAT = b"1::3952::5::978300760\n6040::1::3::978300761\n"
 MOVIES_DAT = "1::Toy: Story::2 (1995)::Animation|Comedy\n3952::Café (2000)::Drama\n".encode(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from cmab_gym.data import Method, Ratings, Split, Survey, listed_arms, take_survey
+from cmab_gym.envs_data import Method, Ratings, Split, Survey, listed_arms, take_survey
 
 # Users 100 to 103, items 7 and 8; ids of users and items do not overlap.
 ROWS = [

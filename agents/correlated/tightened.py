@@ -6,11 +6,11 @@ import numpy as np
 from numpy.random import Generator
 
 from cmab_gym.agents import fast
-from cmab_gym.agents.c_bandit import CBandit
+from cmab_gym.agents.correlated.c_bandit import CBandit
+from cmab_gym.agents.correlated.tightening import Tightening, can_be_tightened, tighten
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
-from cmab_gym.tightening import Tightening, can_be_tightened, tighten
 
 _GROWTH = 1.5  # programmes are solved anew when the pulls of an arm have grown so much
 _LOOKS = 1.1  # rounds at which pulls are compared, by this factor apart: a look costs a choice
@@ -38,7 +38,7 @@ class TightenedCBandit(CBandit):
     Guarantee: none is proven. With two arms and finitely many rewards, an arm that no distribution
     within the table's limits makes best is ruled out, so that regret stays bounded in practice.
 
-    Source: `cmab_gym.tightening`.
+    Source: `cmab_gym.agents.correlated.tightening`.
 
     Args:
         policy, lower_bounds: as in `CBandit`.

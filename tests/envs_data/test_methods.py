@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from cmab_gym.data import Method, validate
-from cmab_gym.data.pooled import Pooled
+from cmab_gym.envs_data import Method, validate
+from cmab_gym.envs_data.pooled import Pooled
 
 STARS = np.arange(1.0, 6)
 # Users 0 and 1 gave arm 0 a 5, and arm 1 the ratings 1, 3 and 2; user 2 gave arm 0 a 1 and arm 1

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from cmab_gym.data import Ratings, genre_arms, listed_arms, most_rated_arms
+from cmab_gym.envs_data import Ratings, genre_arms, listed_arms, most_rated_arms
 
 
 def ratings(items, **rest):

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.random import Generator
 
 from cmab_gym.agents import fast
+from cmab_gym.agents.correlated.least_bounds import LeastBounds
 from cmab_gym.agents.index_agent import Counts, IndexAgent, IndexPolicy, Known
-from cmab_gym.agents.least_bounds import LeastBounds
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows, unknown_arms
 from cmab_gym.streams import TrialStreams

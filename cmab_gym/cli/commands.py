@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import gymnasium as gym
 
-import cmab_gym
 from cmab_gym.agents.registry import agent_class, agent_names, published
+from cmab_gym.cli.tables import print_table, progress_bar
 from cmab_gym.envs.registration import ENVIRONMENTS
-from cmab_gym.presets import LATENT, TABULAR
-from cmab_gym.printing import print_table, progress_bar
+from cmab_gym.files import check_writable
+from cmab_gym.models.presets import LATENT, TABULAR
+from cmab_gym.versions import version_of
 
 if TYPE_CHECKING:
     from cmab_gym.evaluation import Results
@@ -63,7 +64,7 @@ class _Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     """Build the parser of the command line."""
     top = _Parser(prog="cmab-gym", description="Correlated bandits: run and compare agents.")
-    top.add_argument("--version", action="version", version=cmab_gym.__version__)
+    top.add_argument("--version", action="version", version=version_of("cmab-gym"))
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="compare agents on an environment")
@@ -312,9 +313,9 @@ def _say_left_out(provenance: Mapping[str, Any]) -> None:
 
 
 def _reproduce(chosen: argparse.Namespace) -> int:
-    from cmab_gym.data.cache import locate
-    from cmab_gym.evaluation.reproduce import on_ratings, reproduce
-    from cmab_gym.paper import PANELS
+    from cmab_gym.envs_data.cache import locate
+    from cmab_gym.paper.panels import PANELS
+    from cmab_gym.paper.reproduce import on_ratings, reproduce
 
     known = {panel.name.removeprefix("fig"): panel for panel in PANELS}
     asked = [name.removeprefix("fig") for name in chosen.panels]
@@ -361,10 +362,7 @@ def _folder(name: str) -> Path:
     if not name or (folder.exists() and not folder.is_dir()):
         raise ValueError(f"--out {name!r}: expected a folder, or a name for a new one")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".writable"
-        probe.touch()
-        probe.unlink()
+        check_writable(folder)
     except OSError as error:
         raise ValueError(
             f"--out {name!r} cannot be written to ({error}): expected another"
@@ -423,8 +421,8 @@ def _agents(_: argparse.Namespace) -> int:
 
 
 def _fetch(chosen: argparse.Namespace) -> int:
-    from cmab_gym.data.datasets import dataset
-    from cmab_gym.data.fetch import fetch
+    from cmab_gym.envs_data.datasets import dataset
+    from cmab_gym.envs_data.fetch import fetch
 
     done = 0
     with progress_bar(chosen.name, dataset(chosen.name).size, "bytes") as advance:
@@ -439,8 +437,8 @@ def _fetch(chosen: argparse.Namespace) -> int:
 
 
 def _list(_: argparse.Namespace) -> int:
-    from cmab_gym.data.cache import cache_folder, cached
-    from cmab_gym.data.datasets import DATASETS
+    from cmab_gym.envs_data.cache import cache_folder, cached
+    from cmab_gym.envs_data.datasets import DATASETS
 
     there = cached()
     rows = [
@@ -458,7 +456,7 @@ def _list(_: argparse.Namespace) -> int:
 
 
 def _verify(chosen: argparse.Namespace) -> int:
-    from cmab_gym.data.cache import cached, verify
+    from cmab_gym.envs_data.cache import cached, verify
 
     names = chosen.names or list(cached())
     for name in names:
@@ -470,15 +468,15 @@ def _verify(chosen: argparse.Namespace) -> int:
 
 
 def _path(chosen: argparse.Namespace) -> int:
-    from cmab_gym.data.cache import cache_folder, cached_path
+    from cmab_gym.envs_data.cache import cache_folder, cached_path
 
     print(cached_path(chosen.name) if chosen.name else cache_folder())
     return OK
 
 
 def _build(chosen: argparse.Namespace) -> int:
-    from cmab_gym.data.bundle import build_tables
-    from cmab_gym.data.cache import cache_folder
+    from cmab_gym.envs_data.bundle import build_tables
+    from cmab_gym.envs_data.cache import cache_folder
 
     for path in build_tables(chosen.raw or cache_folder(), chosen.out):
         print(path)

@@ -17,12 +17,12 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
-from cmab_gym.data.cache import cached_path, record_path, verify
-from cmab_gym.data.datasets import Dataset
+from cmab_gym.envs_data.cache import cached_path, record_path, verify
+from cmab_gym.envs_data.datasets import Dataset
 
 # The package may export the function `fetch` under the name of its module.
-fetch_module = importlib.import_module("cmab_gym.data.fetch")
-transfer_module = importlib.import_module("cmab_gym.data.transfer")
+fetch_module = importlib.import_module("cmab_gym.envs_data.fetch")
+transfer_module = importlib.import_module("cmab_gym.envs_data.transfer")
 fetch = fetch_module.fetch
 
 CONTENT = np.random.default_rng(0).bytes(300_000)
@@ -430,8 +430,8 @@ def test_a_full_disk_leaves_nothing(pinned, folder):
 
 PROGRAM = """
 import sys
-from cmab_gym.data.datasets import Dataset
-from cmab_gym.data.fetch import fetch
+from cmab_gym.envs_data.datasets import Dataset
+from cmab_gym.envs_data.fetch import fetch
 print("ready", flush=True)
 print(fetch(Dataset("own", "Own", sys.argv[1], "own.zip", "", "")).stat().st_size)
 """

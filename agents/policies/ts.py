@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cmab_gym import checks
-from cmab_gym.agents.index_agent import check_scale, scale_of
-from cmab_gym.agents.standard_error import StandardErrorPolicy
-from cmab_gym.problem import BanditProblem
+from cmab_gym.agents.policies.standard_error import StandardErrorPolicy
+from cmab_gym.problem import BanditProblem, check_scale, scale_of
 
 
 @dataclass(frozen=True)

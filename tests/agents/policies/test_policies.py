@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from cmab_gym import BanditProblem
 from cmab_gym.agents import KLUCB, TS, UCB
 from cmab_gym.agents.index_agent import argmax_with_random_ties
-from cmab_gym.agents.kl_ucb import largest_mean_within
+from cmab_gym.agents.policies.kl_ucb import largest_mean_within
 from cmab_gym.streams import TrialStreams
 
 PULLS = np.array([[1, 4], [9, 16]])

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from cmab_gym.data import Split
+from cmab_gym.envs_data import Split
 
 
 def users_of(counts):

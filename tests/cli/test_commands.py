@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import cmab_gym
-from cmab_gym import printing
 from cmab_gym.cli import main
+from cmab_gym.cli import tables as printing
 
 RUN = ["run", "CMAB-Tabular-v0", "--rounds", "50", "--trials", "4", "--out"]
 BAD = """

@@ -4,7 +4,7 @@ import gymnasium as gym
 import pytest
 
 import cmab_gym
-from cmab_gym.paper import AGENTS, FIGURES, PANELS
+from cmab_gym.paper.panels import AGENTS, FIGURES, PANELS
 from cmab_gym.theory import analyse
 
 BY_NAME = {panel.name: panel for panel in PANELS}

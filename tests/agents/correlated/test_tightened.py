@@ -8,7 +8,7 @@ from strategies import SEEDS, tabular_models
 
 from cmab_gym import evaluate
 from cmab_gym.agents import UCB, CBandit, TightenedCBandit
-from cmab_gym.presets import LATENT
+from cmab_gym.models.presets import LATENT
 
 
 def test_regret_on_the_appendix_table_is_bounded():

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab_gym.agents.index_agent import check_scale, scale_of
-from cmab_gym.agents.standard_error import StandardErrorPolicy
+from cmab_gym.agents.policies.standard_error import StandardErrorPolicy
 from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.problem import BanditProblem
+from cmab_gym.problem import BanditProblem, check_scale, scale_of
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from cmab_gym.data.bundle import Table, build_tables, bundled_survey, bundled_tables
+from cmab_gym.envs_data.bundle import Table, build_tables, bundled_survey, bundled_tables
 
-BUNDLED = files("cmab_gym.data") / "bundled"
+BUNDLED = files("cmab_gym.envs_data") / "bundled"
 
 
 def test_the_folder_holds_the_listed_tables_and_no_other():

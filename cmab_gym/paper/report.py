@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmab_gym.files import write_whole
-from cmab_gym.paper import AGENTS, FIGURES, READ_AT
+from cmab_gym.paper.panels import AGENTS, FIGURES, READ_AT
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from cmab_gym.evaluation.reproduce import Reproduced
+    from cmab_gym.paper.reproduce import Reproduced
 
 _INTRODUCTION = f"""# The paper's experiments, reproduced
 

@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 
 from cmab_gym.cli import main
-from cmab_gym.evaluation.reproduce import (
+from cmab_gym.evaluation.results import AgentRun, Results
+from cmab_gym.paper.panels import AGENTS, PANELS, Panel
+from cmab_gym.paper.reproduce import (
     Reproduced,
     comparison,
     on_ratings,
     reproduce,
     reproduce_panel,
 )
-from cmab_gym.evaluation.results import AgentRun, Results
-from cmab_gym.paper import AGENTS, PANELS, Panel
 
 BY_NAME = {panel.name: panel for panel in PANELS}
 OWN = Panel(1, "a", "mine", "CMAB-Tabular-v0", {"preset": "appendix"}, settings="default")

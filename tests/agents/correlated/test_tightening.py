@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from strategies import SEEDS
 
 from cmab_gym import BanditProblem
+from cmab_gym.agents.correlated.tightening import round_marginal, tighten
 from cmab_gym.models import TabularModel
-from cmab_gym.presets import TABULAR
-from cmab_gym.tightening import round_marginal, tighten
+from cmab_gym.models.presets import TABULAR
 
 
 def preset(name):

@@ -5,8 +5,8 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from cmab_gym.data.cache import cache_folder, cached, cached_path, checksum_of, verify
-from cmab_gym.data.datasets import DATASETS, Dataset, dataset
+from cmab_gym.envs_data.cache import cache_folder, cached, cached_path, checksum_of, verify
+from cmab_gym.envs_data.datasets import DATASETS, Dataset, dataset
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from strategies import SEEDS, pull_histories, tabular_models
 from cmab_gym import BanditProblem, evaluate, make_agent
 from cmab_gym.agents import KLUCB, TS, UCB, CBandit, IndexAgent
 from cmab_gym.models import HistogramModel, TabularModel
-from cmab_gym.presets import TABULAR
+from cmab_gym.models.presets import TABULAR
 from cmab_gym.problem import unknown_arms
 from cmab_gym.pseudo_rewards import mask_and_pad
 

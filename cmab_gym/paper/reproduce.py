@@ -16,12 +16,12 @@ from cmab_gym.agents.registry import published
 from cmab_gym.evaluation.evaluate import evaluate
 from cmab_gym.evaluation.play import find_model
 from cmab_gym.evaluation.plot import plot_panels
-from cmab_gym.evaluation.report import write_report
 from cmab_gym.evaluation.results import Results
 from cmab_gym.evaluation.workers import Done, count_workers, in_processes
 from cmab_gym.files import write_whole
 from cmab_gym.models.base import BanditModel
-from cmab_gym.paper import AGENTS, FIGURES, READ_AT, READING_ERROR, ROUNDS, TRIALS, Panel
+from cmab_gym.paper.panels import AGENTS, FIGURES, READ_AT, READING_ERROR, ROUNDS, TRIALS, Panel
+from cmab_gym.paper.report import write_report
 from cmab_gym.theory import (
     LowerBound,
     NoBoundError,
