@@ -1,4 +1,4 @@
-"""Agents: the API, index policies, `CBandit`, `TightenedCBandit`, and how they are named."""
+"""Agents: the API, index policies, correlated agents, and their names."""
 
 from cmab_gym.agents.api import Agent, AgentError, TrialError
 from cmab_gym.agents.correlated.c_bandit import CBandit
@@ -7,7 +7,6 @@ from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
 from cmab_gym.agents.one_trial import Copies, OneTrialAgent
 from cmab_gym.agents.policies.kl_ucb import KLUCB
 from cmab_gym.agents.policies.random_agent import RandomAgent
-from cmab_gym.agents.policies.standard_error import StandardErrorPolicy
 from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.agents.registry import agent_names, make_agent, published, register_agent
@@ -24,7 +23,6 @@ __all__ = [
     "IndexPolicy",
     "OneTrialAgent",
     "RandomAgent",
-    "StandardErrorPolicy",
     "TightenedCBandit",
     "TrialError",
     "agent_names",

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.checks import TrialError
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
+
+__all__ = ["Agent", "AgentError", "TrialError"]
 
 
 @runtime_checkable
@@ -24,17 +27,4 @@ class Agent(Protocol):
 
 
 class AgentError(ValueError):
-    """An agent raised an error, or returned what is not an arm."""
-
-
-class TrialError(ValueError):
-    """Something went wrong in one trial of a batch.
-
-    Args:
-        trial: the position of the trial in the batch.
-        message: what went wrong.
-    """
-
-    def __init__(self, trial: int, message: str) -> None:
-        super().__init__(message)
-        self.trial = trial
+    """An agent raised an error, or did not return an arm."""

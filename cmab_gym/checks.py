@@ -11,6 +11,19 @@ import numpy as np
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 
 
+class TrialError(ValueError):
+    """An error in one trial of a batch.
+
+    Args:
+        trial: position of the trial in the batch.
+        message: what is wrong.
+    """
+
+    def __init__(self, trial: int, message: str) -> None:
+        super().__init__(message)
+        self.trial = trial
+
+
 def whole_number(name: str, value: Any, at_least: int, remedy: str = "") -> int:
     """Return value as an int.
 
@@ -92,30 +105,32 @@ def numbers(name: str, value: Any) -> FloatArray:
         raise ValueError(what) from None
 
 
-def arms_in_range(actions: Any, shape: tuple[int, ...], n_arms: int) -> IntArray:
-    """Return actions as an int64 array of arms, each from 0 to n_arms - 1.
+def arms_in_range(name: str, value: Any, n_trials: int, n_arms: int) -> IntArray:
+    """Return value as an array of arms, int64 (n_trials,), each from 0 to n_arms - 1.
+
+    Args:
+        name: what gave the value, for messages.
+        value: one arm for each trial.
+        n_trials: B.
+        n_arms: K.
 
     Raises:
-        ValueError: the shape or dtype is wrong, or an arm is out of range.
+        ValueError: the shape is wrong.
+        TrialError: an arm is not an integer, or out of range.
     """
-    arms = np.asarray(actions)
-    if arms.shape != shape or arms.dtype.kind not in "iu":
+    arms = np.asarray(value)
+    if arms.shape != (n_trials,):
         raise ValueError(
-            f"actions have shape {arms.shape} and dtype {arms.dtype}: expected "
-            f"{_expected_arms(shape, n_arms)}"
+            f"{name} of shape {arms.shape}: expected ({n_trials},), one arm for each trial"
         )
-    arms = arms.astype(np.int64, copy=False)
-    # As unsigned numbers negative ones are the largest: one pass finds both.
-    if arms.size and np.maximum.reduce(arms.view(np.uint64), axis=None) >= n_arms:
-        wrong = int(np.flatnonzero((arms < 0) | (arms >= n_arms))[0])
-        raise ValueError(
-            f"arm {arms.flat[wrong]} at position {wrong}: expected {_expected_arms(shape, n_arms)}"
-        )
-    return arms
-
-
-def _expected_arms(shape: tuple[int, ...], n_arms: int) -> str:
-    return f"integer arms from 0 to {n_arms - 1} with shape {shape}"
+    expected = f"expected integer arms from 0 to {n_arms - 1}"
+    if arms.dtype.kind not in "iu":
+        raise TrialError(0, f"{name}: {arms[0]!r} of type {arms.dtype}: {expected}")
+    # As unsigned integers negative numbers are the largest: one pass finds both.
+    if np.maximum.reduce(arms.astype(np.int64, copy=False).view(np.uint64)) >= n_arms:
+        trial = int(np.flatnonzero((arms < 0) | (arms >= n_arms))[0])
+        raise TrialError(trial, f"{name}: arm {arms[trial]} at position {trial}: {expected}")
+    return arms.astype(np.int64, copy=False)
 
 
 def _as_float(value: Any) -> float:

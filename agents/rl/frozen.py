@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
-from cmab_gym.agents.index_agent import argmax_with_random_ties
+from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.agents.rl.model_file import read_description, read_network
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.history import History
@@ -46,15 +46,14 @@ class Frozen:
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
     ) -> None:
         """Begin new trials: see `Agent.reset`."""
-        self._bounds = problem.reward_bounds
-        self._history = History(trials, problem.n_arms)
+        self._history = History(problem, trials)
         self._rng = as_streams(rng, trials)
 
     def act(self) -> IntArray:
         """Choose an arm for each trial, int64 (B,)."""
         from cmab_gym.agents.rl.arm_networks import scores_of
 
-        features = self._history.features(self.description["horizon"], self._bounds)
+        features = self._history.features(self.description["horizon"])
         scores = scores_of(self._network, features)
         if self.greedy:
             # Rounded, so that arms with the same history are equal whatever the batch.

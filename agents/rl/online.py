@@ -14,7 +14,7 @@ from cmab_gym.agents.one_trial import Copies
 from cmab_gym.agents.rl.extra import stable_baselines3
 from cmab_gym.agents.rl.learner import Learner, MakeModel
 from cmab_gym.agents.rl.settings import TUNED
-from cmab_gym.history import scaled_rewards
+from cmab_gym.features import scaled_rewards
 from cmab_gym.problem import BanditProblem
 
 # Decided here: they say where the algorithm plays, and who sees what it does.

@@ -217,6 +217,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         "render_modes": ["ansi", "rgb_array"],
         "render_fps": FRAMES_PER_SECOND,
     }
+    # Declared by a class that overrides nothing but `build_model`: see `evaluation.whole_rounds`.
+    whole_rounds: ClassVar[bool] = False
     build_model: ClassVar[Callable[..., BanditModel]]
 
     def __init__(
@@ -319,7 +321,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
             ValueError: the actions are not arms.
             gymnasium.error.ResetNeeded: `reset` was never called.
         """
-        arms = checks.arms_in_range(actions, (self.num_envs,), self.model.n_arms)
+        arms = checks.arms_in_range("actions", actions, self.num_envs, self.model.n_arms)
         if self._stream is None:
             raise gym.error.ResetNeeded("no episode is running: call reset() before step()")
         self.round_played = self._round < self.horizon

@@ -68,4 +68,5 @@ class GoodreadsEnv(BanditEnv):
 class GoodreadsVectorEnv(BanditVectorEnv):
     """Many trials of `GoodreadsEnv` in lockstep."""
 
+    whole_rounds = True
     build_model = staticmethod(goodreads_model)

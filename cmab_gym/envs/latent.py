@@ -91,4 +91,5 @@ class LatentEnv(BanditEnv):
 class LatentVectorEnv(BanditVectorEnv):
     """Many trials of `LatentEnv` in lockstep."""
 
+    whole_rounds = True
     build_model = staticmethod(latent_model)

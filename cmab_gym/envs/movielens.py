@@ -88,4 +88,5 @@ class MovieLensEnv(BanditEnv):
 class MovieLensVectorEnv(BanditVectorEnv):
     """Many trials of `MovieLensEnv` in lockstep."""
 
+    whole_rounds = True
     build_model = staticmethod(movielens_model)

@@ -200,4 +200,5 @@ class RatingsEnv(BanditEnv):
 class RatingsVectorEnv(BanditVectorEnv):
     """Many trials of `RatingsEnv` in lockstep."""
 
+    whole_rounds = True
     build_model = staticmethod(ratings_model)

@@ -93,4 +93,5 @@ class TabularEnv(BanditEnv):
 class TabularVectorEnv(BanditVectorEnv):
     """Many trials of `TabularEnv` in lockstep."""
 
+    whole_rounds = True
     build_model = staticmethod(tabular_model)

@@ -1,4 +1,4 @@
-"""`check_agent`: does an agent of your own keep the contract?"""
+"""`check_agent`: whether an agent keeps the contract of `Agent`."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ _PROBLEMS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def check_agent(agent: Any, rounds: int = 50) -> None:
-    """Play an agent on small problems and check what the evaluation relies on.
+    """Run an agent on small problems and check what the evaluation relies on.
 
-    It must choose an arm in every round; the same seed must give the same choices again; and a
-    trial's choices must not depend on the trials that are played beside it.
+    The agent must choose an arm in every round, the same seed must give the same choices again, and
+    a trial's choices must not depend on the other trials of its batch.
 
     Args:
         agent: as for `evaluate`: a name, a class or an instance.
         rounds: pulls per trial.
 
     Raises:
-        AgentError: what is wrong, and what to do about it.
+        AgentError: the agent breaks the contract; the message says how and what to do.
     """
-    for env_id, settings in _PROBLEMS:
+    for env_id, env_kwargs in _PROBLEMS:
         again = agent_factory(agent)()  # one object for all: reset() must forget
-        first, second = (_regret(again, env_id, settings, rounds, range(3)) for _ in range(2))
-        label, where = label_of(again), f"on {env_id} with {settings}"
+        first, second = (_regret(again, env_id, env_kwargs, rounds, range(3)) for _ in range(2))
+        label, where = label_of(again), f"on {env_id} with {env_kwargs}"
         if not np.array_equal(first, second):
             raise AgentError(
-                f"{label} plays differently {where} when the same seed is used again: take all "
-                "randomness from the rng that reset() is given, and let reset() forget everything"
+                f"{label} chooses other arms {where} when the same seed is used again: take all "
+                "randomness from the rng that reset() receives, and forget everything in reset()"
             )
-        alone = [_regret(again, env_id, settings, rounds, range(i, i + 1)) for i in range(3)]
+        alone = [_regret(again, env_id, env_kwargs, rounds, range(i, i + 1)) for i in range(3)]
         if not np.array_equal(first, np.concatenate(alone)):
             raise AgentError(
-                f"{label} plays differently {where} when trials are played one by one: let each "
-                "trial use its own row of the state and its own stream of rng only"
+                f"{label} chooses other arms {where} when trials are played one by one: use only "
+                "a trial's own row of the state and its own stream of rng for it"
             )
 
 
 def _regret(
-    agent: Agent, env_id: str, settings: dict[str, Any], rounds: int, trials: range
+    agent: Agent, env_id: str, env_kwargs: dict[str, Any], rounds: int, trials: range
 ) -> FloatArray:
-    spec, label = find_environment(env_id, settings), label_of(agent)
+    spec, label = find_environment(env_id, env_kwargs), label_of(agent)
     batch = Batch(
-        label, partial(_itself, agent), trials, spec, settings, tuple(range(1, rounds + 1)), 0
+        label, partial(_itself, agent), trials, spec, env_kwargs, tuple(range(1, rounds + 1)), 0
     )
-    curves = play(batch)
-    if curves.failure:
-        raise AgentError(curves.failure)
-    return curves.regret
+    run = play(batch)
+    if run.failure:
+        raise AgentError(run.failure)
+    return run.regret
 
 
 def _itself(agent: Agent) -> Agent:

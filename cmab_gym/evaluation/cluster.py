@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from cmab_gym.agents.registry import without_file
-from cmab_gym.evaluation.play import Batch, Curves, Progress, play
+from cmab_gym.evaluation.play import Batch, OnProgress, play
+from cmab_gym.evaluation.results import AgentRun
 from cmab_gym.evaluation.workers import without_result
 from cmab_gym.versions import version_of
 
@@ -66,8 +67,8 @@ def connected(address: str) -> Iterator[tuple[Client, int]]:
 
 
 def play_on_cluster(
-    client: Client, batches: Sequence[Batch], progress: Progress | None = None, env: Any = None
-) -> Iterator[Curves]:
+    client: Client, batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
+) -> Iterator[AgentRun]:
     """Play on the cluster's workers.
 
     A batch whose worker dies is played again by another. One whose workers have died several times
@@ -96,7 +97,7 @@ def play_on_cluster(
 
 def _played(
     client: Client, batches: Sequence[Batch]
-) -> Iterator[tuple[Batch, Curves | BaseException]]:
+) -> Iterator[tuple[Batch, AgentRun | BaseException]]:
     from distributed import as_completed
 
     with _own_code_by_value():
@@ -111,16 +112,18 @@ def _played(
         client.cancel(list(left))
 
 
-def _outcome(future: Future) -> Curves | BaseException:
+def _outcome(future: Future) -> AgentRun | BaseException:
     """Fetch a result; it may be lost, and played again, between its end and this."""
     try:
-        curves: Curves = future.result()
+        curves: AgentRun = future.result()
     except (Exception, asyncio.CancelledError) as error:
         return error
     return curves
 
 
-def _curves(batch: Batch, outcome: Curves | BaseException, progress: Progress | None) -> Curves:
+def _curves(
+    batch: Batch, outcome: AgentRun | BaseException, progress: OnProgress | None
+) -> AgentRun:
     if isinstance(outcome, BaseException):
         why = f"not played on the cluster: {type(outcome).__name__}: {outcome}"
         return without_result(batch, why)
@@ -129,7 +132,7 @@ def _curves(batch: Batch, outcome: Curves | BaseException, progress: Progress | 
     return outcome
 
 
-def play_packed(packed: bytes) -> Curves:
+def play_packed(packed: bytes) -> AgentRun:
     """Unpack a batch and play it: what a worker does."""
     batch: Batch = cloudpickle.loads(packed)
     return play(batch)

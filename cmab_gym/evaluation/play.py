@@ -1,11 +1,11 @@
-"""Play one agent on a batch of trials, in lockstep, on the native vector environment."""
+"""Run one agent on a batch of trials, in lockstep, on the native vector environment."""
 
 from __future__ import annotations
 
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,14 @@ from cmab_gym.agents.api import Agent, AgentError, TrialError
 from cmab_gym.agents.registry import AgentFactory
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.base import BanditVectorEnv
-from cmab_gym.evaluation.simulation import Simulation
+from cmab_gym.evaluation.results import AgentRun
+from cmab_gym.evaluation.whole_rounds import WholeRounds
 from cmab_gym.models.base import BanditModel
 from cmab_gym.streams import TrialStreams, environment_seed
 
-Progress = Callable[[int], None]
+OnProgress = Callable[[int], None]
 
-_OWN_SETTINGS = {
+_DECIDED_HERE = {
     "autoreset_mode",
     "horizon",
     "num_envs",
@@ -33,19 +34,19 @@ _OWN_SETTINGS = {
     "wrappers",
 }
 _REPORT_EVERY = 0.1  # seconds between reports of progress
-_LOOK_EVERY = 16  # rounds between looks at the clock
+_CLOCK_EVERY = 16  # rounds between looks at the clock
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One agent, a range of trials, and what they play.
+    """One agent, a range of trials, and their environment.
 
     Args:
         label: the agent's name in the results.
         make: makes the agent.
-        trials: numbers of the trials.
-        spec: the environment's, so that a worker process needs no registration of the user's.
-        settings: its keywords.
+        trials: indices of the trials.
+        spec: the environment's, so that a worker process needs no registration by the user.
+        env_kwargs: keyword arguments of the environment.
         checkpoints: the rounds at which regret is recorded, increasing; the last is the horizon.
         seed: the evaluation's seed.
     """
@@ -54,36 +55,25 @@ class Batch:
     make: AgentFactory
     trials: range
     spec: EnvSpec
-    settings: Mapping[str, Any]
+    env_kwargs: Mapping[str, Any]
     checkpoints: tuple[int, ...]
     seed: int
 
+    def failed(self, why: str, seconds: float = 0.0) -> AgentRun:
+        """Return the run of a batch that did not finish.
 
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """What a batch recorded.
-
-    Args:
-        label, trials: of the batch.
-        regret: float64 (trials, checkpoints), the sum of gaps so far.
-        best_arm_pulls: int64 (trials, checkpoints), pulls of a best arm so far.
-        seconds: how long the rounds took, without making environment and agent.
-        failure: why the agent ended early, or "" if it did not.
-    """
-
-    label: str
-    trials: range
-    regret: FloatArray
-    best_arm_pulls: IntArray
-    seconds: float
-    failure: str = field(default="")
+        Args:
+            why: the reason, which names the agent.
+            seconds: time that its rounds took.
+        """
+        return AgentRun.failed(self.label, self.trials, why, seconds)
 
 
-def find_environment(env_id: str, settings: Mapping[str, Any]) -> EnvSpec:
-    """Look an environment up, and check what of its settings the evaluation decides itself.
+def find_environment(env_id: str, env_kwargs: Mapping[str, Any]) -> EnvSpec:
+    """Look an environment up, and refuse keyword arguments that the evaluation decides itself.
 
     Raises:
-        ValueError: the id is unknown, not a bandit of this package, or a setting is refused.
+        ValueError: the id is unknown or not a bandit of this package, or an argument is refused.
     """
     if not isinstance(env_id, str) or env_id not in gym.registry:
         known = [name for name in gym.registry if name.startswith("CMAB-")]
@@ -94,110 +84,112 @@ def find_environment(env_id: str, settings: Mapping[str, Any]) -> EnvSpec:
         entry_point = gym.envs.registration.load_env_creator(entry_point)
     if not (isinstance(entry_point, type) and issubclass(entry_point, BanditVectorEnv)):
         raise ValueError(
-            f"{env_id} is no bandit of this package: expected one such as CMAB-Tabular-v0"
+            f"{env_id} is not a bandit of this package: expected one such as CMAB-Tabular-v0"
         )
-    for name in _OWN_SETTINGS & set(settings):
+    for name in _DECIDED_HERE & set(env_kwargs):
         raise ValueError(
-            f"{name}={settings[name]!r} among the environment's settings: expected none, since the "
-            "evaluation decides it by rounds and trials; leave it out"
+            f"{name}={env_kwargs[name]!r} in env_kwargs: expected arguments of the environment "
+            "only, since rounds and trials decide this one; leave it out"
         )
     return spec
 
 
-def make_environment(spec: EnvSpec, trials: int, rounds: int, settings: Mapping[str, Any]) -> Any:
+def make_environment(spec: EnvSpec, trials: int, rounds: int, env_kwargs: Mapping[str, Any]) -> Any:
     """Make the native vector environment of an evaluation."""
-    return gym.make_vec(spec, num_envs=trials, horizon=rounds, **{"step_info": "none", **settings})
+    kwargs = {"step_info": "none", **env_kwargs}
+    return gym.make_vec(spec, num_envs=trials, horizon=rounds, **kwargs)
 
 
-def find_model(env_id: str, settings: Mapping[str, Any]) -> BanditModel:
-    """Return the model of an environment with these keywords.
+def find_model(env_id: str, env_kwargs: Mapping[str, Any]) -> BanditModel:
+    """Return the model of an environment.
 
     Raises:
-        ValueError: as `find_environment`, or a setting is wrong.
+        ValueError: as `find_environment`, or a keyword argument is wrong.
     """
-    spec = find_environment(env_id, settings)
-    model: BanditModel = make_environment(spec, 1, 1, settings).unwrapped.model
+    spec = find_environment(env_id, env_kwargs)
+    model: BanditModel = make_environment(spec, 1, 1, env_kwargs).unwrapped.model
     return model
 
 
-def play(batch: Batch, progress: Progress | None = None, env: Any = None) -> Curves:
-    """Play a batch to its end, or until the agent fails.
+def play(batch: Batch, progress: OnProgress | None = None, env: Any = None) -> AgentRun:
+    """Run a batch to its end, or until the agent fails.
 
     Args:
-        batch: what to play.
-        progress: called now and then with the number of rounds played since the last call.
+        batch: what to run.
+        progress: called from time to time with the number of rounds since the last call.
         env: an environment that `make_environment` made for such a batch; None makes one.
 
     Returns:
-        The curves; with a failure, they are empty.
+        What was recorded; nothing but the failure if the agent failed.
     """
+    n_trials, rounds = len(batch.trials), batch.checkpoints[-1]
     if env is None:
-        env = make_environment(batch.spec, len(batch.trials), batch.checkpoints[-1], batch.settings)
-    seeds = [environment_seed(batch.seed, trial) for trial in batch.trials]
-    env.reset(seed=seeds, options={"info": False})
+        env = make_environment(batch.spec, n_trials, rounds, batch.env_kwargs)
+    env.reset(
+        seed=[environment_seed(batch.seed, trial) for trial in batch.trials],
+        options={"info": False},
+    )
+    context = ErrorContext(batch)
+    report = _Report(progress or (lambda rounds: None), n_trials)
     start = time.perf_counter()
-    blaming = _Blaming(batch)
     try:
-        with blaming:
+        with context:
             agent: Agent = batch.make()
             streams = TrialStreams.for_trials(batch.seed, batch.trials)
-            agent.reset(env.unwrapped.problem, len(batch.trials), streams)
-            simulation = Simulation.of(agent, env, batch.checkpoints)
-        start = time.perf_counter()  # what an agent loads when it is first used is no round
-        report = _Report(progress or (lambda rounds: None), len(batch.trials))
-        if simulation is not None:
-            regret, best_arm_pulls = _simulate(batch, simulation, blaming, report)
+            whole = WholeRounds.of(agent, env, streams, batch.checkpoints)
+            if whole is None:
+                agent.reset(env.unwrapped.problem, n_trials, streams)
+        start = time.perf_counter()  # without what the agent loads when it is first used
+        if whole is not None:
+            recorded = _play_whole(whole, rounds, report)
         else:
-            regret, best_arm_pulls = _play(batch, env, agent, blaming, report)
+            recorded = _play_each(batch, env, agent, context, report)
     except AgentError as error:
-        nothing = np.empty((0, 0))
-        seconds = time.perf_counter() - start
-        return Curves(batch.label, batch.trials, nothing, nothing.astype(int), seconds, str(error))
-    return Curves(batch.label, batch.trials, regret, best_arm_pulls, time.perf_counter() - start)
+        return batch.failed(str(error), time.perf_counter() - start)
+    return AgentRun(batch.label, batch.trials, *recorded, time.perf_counter() - start)
 
 
-def _simulate(
-    batch: Batch, simulation: Simulation, blaming: _Blaming, report: _Report
-) -> tuple[FloatArray, IntArray]:
-    """Play in compiled loops."""
-    t, rounds = 0, batch.checkpoints[-1]
+def _play_whole(whole: WholeRounds, rounds: int, report: _Report) -> tuple[FloatArray, IntArray]:
+    """Run the compiled loop to the end."""
+    t = 0
     while t < rounds:
-        t = simulation.play(blaming)
+        t = whole.play()
         report(t, at_end=t == rounds)
-    return simulation.regret, simulation.best_arm_pulls
+    return whole.regret, whole.best_arm_pulls
 
 
-def _play(
-    batch: Batch, env: Any, agent: Agent, blaming: _Blaming, report: _Report
+def _play_each(
+    batch: Batch, env: Any, agent: Agent, context: ErrorContext, report: _Report
 ) -> tuple[FloatArray, IntArray]:
-    """Play round by round."""
+    """Run round by round."""
     n_trials, rounds = len(batch.trials), batch.checkpoints[-1]
     model = env.unwrapped.model
     best = model.best_arms.astype(np.int64)
     best_pulls = np.zeros(n_trials, dtype=np.int64)
-    recorded_regret = np.empty((n_trials, len(batch.checkpoints)))
-    recorded_best = np.empty((n_trials, len(batch.checkpoints)), dtype=np.int64)
-    place = 0
+    regret = np.empty((n_trials, len(batch.checkpoints)))
+    best_arm_pulls = np.empty((n_trials, len(batch.checkpoints)), dtype=np.int64)
+    checkpoint = 0
     for t in range(1, rounds + 1):
-        blaming.round = t
-        with blaming:
-            arms = _checked(agent.act(), n_trials, model.n_arms)
+        context.round = t
+        with context:
+            # A copy, since the agent may change its array later.
+            arms = checks.arms_in_range("act()", agent.act(), n_trials, model.n_arms).copy()
         _, rewards, _, _, info = env.step(arms)
         best_pulls += best[arms]
-        with blaming:
+        with context:
             agent.update(arms, rewards)
-        if t == batch.checkpoints[place]:
-            recorded_regret[:, place], recorded_best[:, place] = info["regret"], best_pulls
-            place += 1
-        if t % _LOOK_EVERY == 0 or t == rounds:
+        if t == batch.checkpoints[checkpoint]:
+            regret[:, checkpoint], best_arm_pulls[:, checkpoint] = info["regret"], best_pulls
+            checkpoint += 1
+        if t % _CLOCK_EVERY == 0 or t == rounds:
             report(t, at_end=t == rounds)
-    return recorded_regret, recorded_best
+    return regret, best_arm_pulls
 
 
 class _Report:
-    """Tells now and then how many rounds were played, all trials counted."""
+    """Reports from time to time how many rounds of all trials were played."""
 
-    def __init__(self, progress: Progress, trials: int) -> None:
+    def __init__(self, progress: OnProgress, trials: int) -> None:
         self._progress, self._trials = progress, trials
         self._reported, self._due = 0, time.perf_counter() + _REPORT_EVERY
 
@@ -207,40 +199,43 @@ class _Report:
             self._reported, self._due = t, time.perf_counter() + _REPORT_EVERY
 
 
-class _Blaming:
-    """Turns whatever an agent raises into an error that names agent, trial and round.
+class ErrorContext:
+    """Turns whatever an agent raises into an `AgentError` that names agent, trial and round.
 
-    One object for all rounds: a generator made anew for each would take 5 microseconds of each.
+    One object serves all rounds: a generator-based context manager would take 5 us of each.
+
+    Args:
+        batch: what is run.
+
+    Attributes:
+        round: the current round, which the caller sets.
     """
 
     def __init__(self, batch: Batch) -> None:
-        self.batch = batch
+        self._batch = batch
         self.round = 0
 
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        trials = self._batch.trials
         if isinstance(error, TrialError):
-            trial = f"trial {self.batch.trials[error.trial]}"
-            cause = error.__cause__
-            raise _agent_error(self.batch, trial, self.round, str(error), cause) from error
-        if isinstance(error, Exception | SystemExit):
-            first, last = self.batch.trials[0], self.batch.trials[-1]
+            where, what, cause = f"trial {trials[error.trial]}", str(error), error.__cause__
+        elif isinstance(error, Exception | SystemExit):
+            first, last = trials[0], trials[-1]
             where = f"trial {first}" if first == last else f"trials {first} to {last} in lockstep"
-            what = f"{type(error).__name__}: {error}"
-            raise _agent_error(self.batch, where, self.round, what, error) from error
+            what, cause = f"{type(error).__name__}: {error}", error
+        else:
+            return
+        line = _line_of_user(cause)
+        raise AgentError(
+            f"agent {self._batch.label!r}, {where}, round {self.round}: {what}{line}"
+        ) from error
 
 
-def _agent_error(
-    batch: Batch, where: str, t: int, what: str, cause: BaseException | None
-) -> AgentError:
-    line = _line_of_the_user(cause)
-    return AgentError(f"agent {batch.label!r}, {where}, round {t}: {what}{line}")
-
-
-def _line_of_the_user(error: BaseException | None) -> str:
-    """Say in which line of the user's code an error was raised; "" if it was raised here."""
+def _line_of_user(error: BaseException | None) -> str:
+    """Name the line of the user's code in which an error was raised; "" if it was raised here."""
     own = str(Path(__file__).resolve().parent.parent)
     frames = traceback.extract_tb(error.__traceback__) if error else []
     for frame in reversed(frames):
@@ -248,22 +243,3 @@ def _line_of_the_user(error: BaseException | None) -> str:
         if "site-packages" not in path.parts and not str(path.resolve()).startswith(own):
             return f" ({path.name} line {frame.lineno})"
     return ""
-
-
-def _checked(arms: Any, trials: int, n_arms: int) -> IntArray:
-    """Copy what act() gave if it is an arm for each trial; else name the first trial without."""
-    array = np.asarray(arms)
-    if array.shape != (trials,):
-        raise ValueError(f"act() returned the shape {array.shape}: expected ({trials},)")
-    if array.dtype.kind not in "iu":
-        raise TrialError(
-            0, f"act() returned {array[0]!r} of type {array.dtype}: expected integer arms"
-        )
-    checked: IntArray = array.astype(np.int64)
-    # As unsigned numbers negative ones are the largest: one pass finds both.
-    if np.maximum.reduce(checked.view(np.uint64)) >= n_arms:
-        trial = int(np.flatnonzero((array < 0) | (array >= n_arms))[0])
-        raise TrialError(
-            trial, f"act() returned arm {array[trial]}: expected 0 to {n_arms - 1} ({n_arms} arms)"
-        )
-    return checked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,28 +22,60 @@ _SUMMARY = ["agent", "regret", "sd", "low", "high", "best_arm_share", "rounds_pe
 
 @dataclass(frozen=True, eq=False)
 class AgentRun:
-    """What one agent did.
+    """What one agent did in a range of trials.
 
     Args:
         label: its name.
+        trials: indices of the trials.
         regret: float64 (trials, checkpoints), the sum of gaps so far; no rows after a failure.
         best_arm_pulls: int64 (trials, checkpoints), pulls of a best arm so far.
-        seconds: time its rounds took, summed over workers.
-        failure: why it ended early, naming trial and round; "" if it did not.
+        seconds: time that its rounds took, summed over workers, without making environment and
+            agent.
+        failure: why it ended early, naming agent, trial and round; "" if it did not.
     """
 
     label: str
+    trials: range
     regret: FloatArray
     best_arm_pulls: IntArray
     seconds: float
     failure: str = ""
+
+    @classmethod
+    def failed(cls, label: str, trials: range, failure: str, seconds: float = 0.0) -> AgentRun:
+        """Return the run of an agent that did not finish, without rows."""
+        return cls(label, trials, np.empty((0, 0)), np.empty((0, 0), int), seconds, failure)
+
+    @classmethod
+    def joined(cls, label: str, parts: Iterable[AgentRun], trials: int) -> AgentRun:
+        """Put the runs of one agent on batches of trials together.
+
+        Args:
+            label: the agent's; runs of other agents are ignored.
+            parts: its runs, in any order.
+            trials: how many trials there should be.
+
+        Returns:
+            The whole run; if a part failed or is missing, a failed run with the first failure.
+        """
+        own = sorted((part for part in parts if part.label == label), key=lambda p: p.trials.start)
+        seconds = sum(part.seconds for part in own)
+        failures = [part.failure for part in own if part.failure]
+        done = sum(len(part.trials) for part in own)
+        if not failures and done < trials:
+            failures = [f"agent {label!r}: interrupted, {done} of {trials} trials had finished"]
+        if failures:
+            return cls.failed(label, range(trials), failures[0], seconds)
+        regret = np.concatenate([part.regret for part in own])
+        pulls = np.concatenate([part.best_arm_pulls for part in own])
+        return cls(label, range(trials), regret, pulls, seconds)
 
 
 class EvaluationError(ValueError):
     """At least one agent failed.
 
     Args:
-        results: what the other agents did; kept as the attribute of that name.
+        results: those of the other agents; kept as the attribute of that name.
     """
 
     def __init__(self, results: Results) -> None:
@@ -200,7 +232,9 @@ class Results:
             shape = (-1, len(checkpoints))
             regret = own["regret"].to_numpy(dtype=np.float64).reshape(shape)
             pulls = own["best_arm_pulls"].to_numpy(dtype=np.int64).reshape(shape)
-            runs.append(AgentRun(label, regret, pulls, seconds[label], failures.get(label, "")))
+            failure = failures.get(label, "")
+            trials = range(len(regret) if not failure else manifest["trials"])
+            runs.append(AgentRun(label, trials, regret, pulls, seconds[label], failure))
         return cls(checkpoints, tuple(runs), manifest)
 
 

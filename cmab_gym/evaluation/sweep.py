@@ -12,13 +12,11 @@ from cmab_gym.agents.registry import agent_factory
 from cmab_gym.evaluation.evaluate import (
     batch_size_of,
     checkpoint_rounds,
-    describe_environment,
-    describe_run,
-    joined,
     split,
 )
-from cmab_gym.evaluation.play import Batch, Curves, Progress, find_environment, make_environment
-from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.manifest import describe_environment, describe_run
+from cmab_gym.evaluation.play import Batch, OnProgress, find_environment, make_environment
+from cmab_gym.evaluation.results import AgentRun, Results
 from cmab_gym.evaluation.sweep_tasks import Sweep, Task, columns_of
 from cmab_gym.evaluation.workers import workers_of
 from cmab_gym.files import write_whole
@@ -39,7 +37,7 @@ def sweep(
     scheduler: str | None = None,
     *,
     play: bool = True,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     say: Say = print,
 ) -> pd.DataFrame:
     """Play the tasks of a sweep that are not finished yet, and sum all of them up.
@@ -128,7 +126,7 @@ def _play(
     about: Mapping[int, Mapping[str, Any]],
     n_jobs: int,
     scheduler: str | None,
-    progress: Progress | None,
+    progress: OnProgress | None,
     rows: dict[str, dict[str, Any]],
 ) -> None:
     """Play tasks, save each at its end, and add its row."""
@@ -138,7 +136,7 @@ def _play(
         size = batch_size_of(None, tasks[0].trials, share)
         batches = [batch for task in tasks for batch in _batches(task, size)]
         by_name = {task.name: task for task in tasks}
-        curves: dict[str, list[Curves]] = {name: [] for name in by_name}
+        curves: dict[str, list[AgentRun]] = {name: [] for name in by_name}
         for one in workers.play(batches, progress):
             task, own = by_name[one.label], curves[one.label]
             if task.name in rows:
@@ -199,8 +197,8 @@ def _batches(task: Task, size: int) -> list[Batch]:
     ]
 
 
-def _results(task: Task, curves: Sequence[Curves], about: Mapping[str, Any]) -> Results:
-    run = replace(joined(task.name, curves, task.trials), label=task.agent)
+def _results(task: Task, curves: Sequence[AgentRun], about: Mapping[str, Any]) -> Results:
+    run = replace(AgentRun.joined(task.name, curves, task.trials), label=task.agent)
     manifest = {
         **about,
         "agents": {task.agent: task.agent},

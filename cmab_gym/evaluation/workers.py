@@ -14,7 +14,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.evaluation.play import Batch, Curves, Progress, make_environment, play
+from cmab_gym.evaluation.play import Batch, OnProgress, make_environment, play
+from cmab_gym.evaluation.results import AgentRun
 
 Done = TypeVar("Done")
 
@@ -23,8 +24,8 @@ class Play(Protocol):
     """Plays batches, in any order."""
 
     def __call__(
-        self, batches: Sequence[Batch], progress: Progress | None = None, env: Any = None
-    ) -> Iterator[Curves]:
+        self, batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
+    ) -> Iterator[AgentRun]:
         """Play batches.
 
         Args:
@@ -82,8 +83,8 @@ def count_workers(n_jobs: int) -> int:
 
 
 def play_serially(
-    batches: Sequence[Batch], progress: Progress | None = None, env: Any = None
-) -> Iterator[Curves]:
+    batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
+) -> Iterator[AgentRun]:
     """Play batch after batch; those of one size on one environment share it."""
     failed, last = "", batches[0]
     for batch in batches:
@@ -91,7 +92,7 @@ def play_serially(
             continue
         if env is None or not _same_environment(batch, last):
             rounds = batch.checkpoints[-1]
-            env = make_environment(batch.spec, len(batch.trials), rounds, batch.settings)
+            env = make_environment(batch.spec, len(batch.trials), rounds, batch.env_kwargs)
         fits = env.num_envs == len(batch.trials)
         curves = play(batch, progress, env if fits else None)
         failed, last = batch.label if curves.failure else failed, batch
@@ -100,12 +101,12 @@ def play_serially(
 
 def _same_environment(one: Batch, other: Batch) -> bool:
     rounds = one.checkpoints[-1] == other.checkpoints[-1]
-    return rounds and one.spec is other.spec and one.settings is other.settings
+    return rounds and one.spec is other.spec and one.env_kwargs is other.env_kwargs
 
 
 def play_in_processes(
-    workers: int, batches: Sequence[Batch], progress: Progress | None = None, env: Any = None
-) -> Iterator[Curves]:
+    workers: int, batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
+) -> Iterator[AgentRun]:
     """Play in `workers` processes; one that dies takes no other agent's results with it.
 
     Raises:
@@ -131,8 +132,8 @@ def play_in_processes(
 
 
 def _play(
-    batches: dict[int, Batch], workers: int, progress: Progress | None
-) -> Iterator[tuple[int, Curves]]:
+    batches: dict[int, Batch], workers: int, progress: OnProgress | None
+) -> Iterator[tuple[int, AgentRun]]:
     for number, curves in in_processes(_numbered, list(batches.items()), workers):
         if progress is not None:
             progress(len(curves.trials) * batches[number].checkpoints[-1])
@@ -162,22 +163,22 @@ def in_processes(
         yield from parallel(delayed(function)(*job) for job in jobs)
 
 
-def _numbered(number: int, batch: Batch) -> tuple[int, Curves]:
+def _numbered(number: int, batch: Batch) -> tuple[int, AgentRun]:
     return number, play(batch)
 
 
-def without_result(batch: Batch, why: str) -> Curves:
+def without_result(batch: Batch, why: str) -> AgentRun:
     """Return the empty curves of a batch that was not played to its end."""
     nothing = np.empty((0, 0))
     failure = f"agent {batch.label!r}: {why}"
-    return Curves(batch.label, batch.trials, nothing, nothing.astype(np.int64), 0.0, failure)
+    return AgentRun(batch.label, batch.trials, nothing, nothing.astype(np.int64), 0.0, failure)
 
 
 def _check_sendable(batches: Sequence[Batch]) -> None:
     import cloudpickle
 
     for batch in {batch.label: batch for batch in batches}.values():
-        for what, thing in (("agent", batch.make), ("environment", batch.settings)):
+        for what, thing in (("agent", batch.make), ("environment", batch.env_kwargs)):
             try:
                 cloudpickle.dumps(thing)
             except Exception as error:

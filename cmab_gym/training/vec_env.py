@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.history import history_features, n_history_features
+from cmab_gym.features import history_features, n_history_features
 from cmab_gym.training.problems import ProblemDistribution
 
 Features: TypeAlias = NDArray[np.float32]

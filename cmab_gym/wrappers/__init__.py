@@ -1,6 +1,6 @@
 """Wrappers of the environments; those of the native vector environments are in `.vector`."""
 
-from cmab_gym.history import history_features, n_history_features, reward_features
+from cmab_gym.features import history_features, n_history_features, reward_features
 from cmab_gym.wrappers.full_information import FullInformation
 from cmab_gym.wrappers.observations import HistoryObservation, PseudoRewardObservation
 from cmab_gym.wrappers.scale_reward import ScaleReward

@@ -11,7 +11,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.base import Info
-from cmab_gym.history import reward_features
+from cmab_gym.features import reward_features
 from cmab_gym.wrappers.checks import bandit_of
 
 

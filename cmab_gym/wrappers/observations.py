@@ -14,12 +14,8 @@ from numpy.typing import NDArray
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray
 from cmab_gym.envs.base import Info
-from cmab_gym.history import (
-    CorrelatedHistory,
-    History,
-    n_history_features,
-    reward_features,
-)
+from cmab_gym.features import n_history_features, reward_features
+from cmab_gym.history import CorrelatedHistory, History
 from cmab_gym.problem import BanditProblem
 from cmab_gym.wrappers.checks import bandit_of, refuse_changed_rewards
 
@@ -82,10 +78,10 @@ class HistoryObservation(_FromHistory, RecordConstructorArgs):
         self.observation_space = history_space(self._problem)
 
     def _begin(self) -> None:
-        self._history = History(1, self._problem.n_arms)
+        self._history = History(self._problem, 1)
 
     def _observe(self, observation: Any) -> Features:
-        features: Features = self._history.features(self._horizon, self._problem.reward_bounds)[0]
+        features: Features = self._history.features(self._horizon)[0]
         return features
 
 

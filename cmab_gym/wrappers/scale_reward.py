@@ -9,7 +9,7 @@ import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.wrappers import TransformReward
 
-from cmab_gym.history import scaled_rewards
+from cmab_gym.features import scaled_rewards
 from cmab_gym.wrappers.checks import bandit_of
 
 

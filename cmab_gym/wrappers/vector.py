@@ -17,7 +17,8 @@ from gymnasium.vector.utils import batch_space
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 from cmab_gym.envs.base import Info, with_masks
-from cmab_gym.history import CorrelatedHistory, History, reward_features, scaled_rewards
+from cmab_gym.features import reward_features, scaled_rewards
+from cmab_gym.history import CorrelatedHistory, History
 from cmab_gym.wrappers.checks import refuse_changed_rewards, vector_bandit_of
 from cmab_gym.wrappers.full_information import best_of_others
 from cmab_gym.wrappers.observations import (
@@ -91,13 +92,13 @@ class HistoryObservation(_Observing, RecordConstructorArgs):
         self._set_space(history_space(self._problem))
 
     def _begin(self) -> None:
-        self._history = History(self.num_envs, self._problem.n_arms)
+        self._history = History(self._problem, self.num_envs)
 
     def _update(self, arms: IntArray, rewards: FloatArray) -> None:
         self._history.update(arms, rewards)
 
     def _observe(self, inner: AnyArray) -> Features:
-        return self._history.features(self._bandit.horizon, self._problem.reward_bounds)
+        return self._history.features(self._bandit.horizon)
 
 
 class PseudoRewardObservation(_Observing, RecordConstructorArgs):

@@ -1,0 +1,367 @@
+"""The compiled loop of whole rounds: environment and agent of every trial, by numba.
+
+It does what `IndexAgent` and `CBandit` do with UCB or TS on the native vector environment, with
+the same order of additions, so that its numbers are equal to theirs to the bit. Those classes are
+the definition; `cmab_gym.evaluation.whole_rounds` decides where this loop may stand for them.
+Importing this module imports numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+
+from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab_gym.models.base import Lookup
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Counts(NamedTuple):
+    """Pulls int64 (B, K), sums and means of the rewards float64 (B, K), as in `History`."""
+
+    pulls: IntArray
+    sums: FloatArray
+    means: FloatArray
+
+
+class Bounds(NamedTuple):
+    """State of a C-Bandit, as in `CorrelatedHistory` and `LeastBounds`.
+
+    sums float64 (B, K, K) of the pseudo-rewards, [b, k, l]; rows float64 (K, R, K) of the table;
+    unknown bool (K,); least float64 (B, K), the arm that it is given int64 (B, K), loose bool
+    (B, K).
+    """
+
+    sums: FloatArray
+    rows: FloatArray
+    unknown: BoolArray
+    least: FloatArray
+    given: IntArray
+    loose: BoolArray
+
+
+class StandardError(NamedTuple):
+    """Of the policy: the standard error after n pulls is sqrt(variance / (n + prior_pulls))."""
+
+    variance: float
+    prior_pulls: float
+
+
+class Draws(NamedTuple):
+    """The random numbers of some rounds.
+
+    outcomes (rounds, B, W) of the model; uniform float64 (rounds, B), which decide the ties; how
+    many standard errors the index lies above the mean: z float64 (rounds,), the same for all arms,
+    or noise float64 (rounds, B, K); the other one is None.
+    """
+
+    outcomes: AnyArray
+    uniform: FloatArray
+    z: FloatArray | None
+    noise: FloatArray | None
+
+
+class Scores(NamedTuple):
+    """What is recorded of each trial at the checkpoints.
+
+    gaps float64 (K,) and best_arms bool (K,) of the model; checkpoints int64 (C,), rounds,
+    increasing, the last one the horizon; the sum of gaps at each, regret float64 (B, C), and
+    best_arm_pulls int64 (B, C). The last column holds the sums so far.
+    """
+
+    gaps: FloatArray
+    best_arms: BoolArray
+    checkpoints: IntArray
+    regret: FloatArray
+    best_arm_pulls: IntArray
+
+
+class _Scratch(NamedTuple):
+    """Arrays (K,) that each trial overwrites: the significant arms are also listed."""
+
+    index: FloatArray
+    error: FloatArray
+    significant: BoolArray
+    listed: IntArray
+    allowed: BoolArray
+
+
+def _compiled(function: _F) -> _F:
+    try:
+        made = numba.njit(function, cache=True, error_model="numpy")
+    except RuntimeError:  # no folder can hold the cache
+        made = numba.njit(function, error_model="numpy")
+    return cast(_F, made)
+
+
+def _inlined(function: _F) -> _F:
+    """Compile into the callers: a call would count references to every array, 15 ns each."""
+    return cast(_F, numba.njit(function, forceinline=True, error_model="numpy"))
+
+
+@_compiled
+def play_rounds(
+    t: int,
+    counts: Counts,
+    error: StandardError,
+    bounds: Bounds | None,
+    draws: Draws,
+    lookup: Lookup,
+    scores: Scores,
+) -> None:
+    """Play as many rounds as `draws` has, trial by trial.
+
+    Args:
+        t: rounds before. Rounds that begin below K must end at K at the latest.
+        counts: changed.
+        error: of the policy.
+        bounds: of a C-Bandit, changed; None for an agent that pulls every arm.
+        draws: of these rounds.
+        lookup: of the model.
+        scores: changed.
+    """
+    trials, n_arms = counts.pulls.shape
+    scratch = _Scratch(
+        np.empty(n_arms),
+        np.empty(n_arms),
+        np.zeros(n_arms, np.bool_),
+        np.empty(n_arms, np.int64),
+        np.empty(n_arms, np.bool_),
+    )
+    for trial in range(trials):
+        _play_trial(trial, t, counts, error, bounds, draws, lookup, scores, scratch)
+
+
+@_inlined
+def _play_trial(
+    trial: int,
+    t: int,
+    counts: Counts,
+    error: StandardError,
+    bounds: Bounds | None,
+    draws: Draws,
+    lookup: Lookup,
+    scores: Scores,
+    scratch: _Scratch,
+) -> None:
+    n_arms = scratch.index.size
+    support, thresholds, table, cuts = lookup
+    for arm in range(n_arms):
+        scratch.error[arm] = _standard_error(error, counts.pulls[trial, arm])
+    n_significant, changed = 0, True  # changed: other arms may be significant than before
+    checkpoint = np.searchsorted(scores.checkpoints, t, side="right")
+    for i in range(draws.uniform.shape[0]):
+        now = t + i
+        if now < n_arms:
+            _set_first_index(trial, counts, scratch)
+        else:
+            _set_index(trial, i, counts, scratch, draws.z, draws.noise)
+            if bounds is not None:
+                changed |= (now - 1) % n_arms == 0
+                if changed:
+                    n_significant = _find_significant(trial, now, counts, scratch)
+                _find_allowed(trial, counts, bounds, n_significant, changed, scratch)
+                for arm in range(n_arms):
+                    scratch.index[arm] = scratch.index[arm] if scratch.allowed[arm] else -np.inf
+        arm = _largest(scratch.index, draws.uniform[i, trial])
+        reward, j = _look_up(draws.outcomes, i, trial, arm, support, thresholds, table, cuts)
+        _count_pull(trial, arm, reward, counts)
+        scratch.error[arm] = _standard_error(error, counts.pulls[trial, arm])
+        if bounds is not None:
+            _update_bounds(trial, arm, j, reward, now + 1, counts.pulls, bounds)
+            changed = not scratch.significant[arm] and counts.pulls[trial, arm] * n_arms > now
+        checkpoint = _record(trial, arm, now + 1, checkpoint, scores)
+
+
+@_inlined
+def _standard_error(error: StandardError, pulls: int) -> float:
+    return float(np.sqrt(error.variance / (pulls + error.prior_pulls)))
+
+
+@_inlined
+def _set_first_index(trial: int, counts: Counts, scratch: _Scratch) -> None:
+    """Leave only the arms without a pull."""
+    for arm in range(scratch.index.size):
+        scratch.index[arm] = -np.inf if counts.pulls[trial, arm] else 0.0
+
+
+@_inlined
+def _set_index(
+    trial: int,
+    i: int,
+    counts: Counts,
+    scratch: _Scratch,
+    z: FloatArray | None,
+    noise: FloatArray | None,
+) -> None:
+    # z and noise are arguments, so that numba leaves the branch of the one that is None out.
+    for arm in range(scratch.index.size):
+        if noise is not None:
+            above = noise[i, trial, arm] * scratch.error[arm]
+            scratch.index[arm] = counts.means[trial, arm] + above
+        if z is not None:
+            scratch.index[arm] = counts.means[trial, arm] + z[i] * scratch.error[arm]
+
+
+@_inlined
+def _find_significant(trial: int, t: int, counts: Counts, scratch: _Scratch) -> int:
+    """Mark and list the significant arms; return how many there are."""
+    n_arms, n_significant = scratch.index.size, 0
+    for k in range(n_arms):
+        scratch.significant[k] = counts.pulls[trial, k] * n_arms >= t
+        if scratch.significant[k]:
+            scratch.listed[n_significant] = k
+            n_significant += 1
+    return n_significant
+
+
+@_inlined
+def _find_allowed(
+    trial: int,
+    counts: Counts,
+    bounds: Bounds,
+    n_significant: int,
+    changed: bool,
+    scratch: _Scratch,
+) -> None:
+    """Mark the empirically competitive arms and the best significant ones."""
+    n_arms, best = scratch.index.size, -np.inf
+    for i in range(n_significant):
+        best = max(best, counts.means[trial, scratch.listed[i]])
+    n_wanted = 0
+    for arm in range(n_arms):
+        loose = bounds.loose[trial, arm] & (bounds.least[trial, arm] >= best)
+        n_wanted += loose & (not bounds.unknown[arm])
+    if n_wanted > 0 or changed:
+        for arm in range(n_arms):
+            matters = bounds.loose[trial, arm] and bounds.least[trial, arm] >= best
+            outdated = not scratch.significant[bounds.given[trial, arm]]
+            if not bounds.unknown[arm] and (matters or outdated):
+                _find_least(trial, arm, counts.pulls, bounds, n_significant, scratch.listed)
+    for arm in range(n_arms):
+        scratch.allowed[arm] = (bounds.least[trial, arm] >= best) | bounds.unknown[arm]
+    for i in range(n_significant):
+        scratch.allowed[scratch.listed[i]] |= counts.means[trial, scratch.listed[i]] == best
+
+
+@_inlined
+def _find_least(
+    trial: int,
+    arm: int,
+    pulls: IntArray,
+    bounds: Bounds,
+    n_significant: int,
+    listed: IntArray,
+) -> None:
+    """Compute the least bound of an arm given the significant arms."""
+    bounds.least[trial, arm], bounds.loose[trial, arm] = np.inf, False
+    for i in range(n_significant):
+        k = listed[i]
+        if pulls[trial, k] > 0:
+            phi = bounds.sums[trial, k, arm] / pulls[trial, k]
+            if phi < bounds.least[trial, arm]:
+                bounds.least[trial, arm], bounds.given[trial, arm] = phi, k
+
+
+@_inlined
+def _update_bounds(
+    trial: int, arm: int, j: int, reward: float, t: int, pulls: IntArray, bounds: Bounds
+) -> None:
+    """Add the pseudo-rewards of a pull, and compare the least bounds with those given its arm."""
+    n_arms, n = pulls.shape[1], pulls[trial, arm]
+    significant = n * n_arms >= t
+    own = bounds.sums[trial, arm, arm] + reward
+    for other in range(n_arms):
+        bounds.sums[trial, arm, other] += bounds.rows[arm, j, other]
+    bounds.sums[trial, arm, arm] = own
+    for other in range(n_arms):  # without branches, which lets the compiler vectorise it
+        phi = bounds.sums[trial, arm, other] / n
+        low, was = phi <= bounds.least[trial, other], bounds.given[trial, other]
+        risen = (phi > bounds.least[trial, other]) & (was == arm)
+        lowers = low & significant
+        bounds.least[trial, other] = phi if lowers | risen else bounds.least[trial, other]
+        bounds.given[trial, other] = arm if lowers else was
+        bounds.loose[trial, other] |= risen
+
+
+@_inlined
+def _largest(row: FloatArray, uniform: float) -> int:
+    """Find the position of the largest number; a uniform number chooses one of several."""
+    best = _maximum(row)
+    # Summed without a branch, which lets the compiler vectorise it.
+    n_ties, position = np.int32(0), np.int32(0)
+    for arm in range(row.size):
+        tied = row[arm] == best
+        n_ties += np.int32(tied)
+        position += np.int32(arm) if tied else np.int32(0)
+    if n_ties == 1:
+        return int(position)
+    skip = int(uniform * n_ties)
+    for arm in range(row.size):
+        if row[arm] == best:
+            if skip == 0:
+                return arm
+            skip -= 1
+    return 0
+
+
+@_inlined
+def _maximum(row: FloatArray) -> float:
+    """Return the largest number, by four independent chains of comparisons."""
+    a = b = c = d = -np.inf
+    whole = row.size - row.size % 4
+    for i in range(0, whole, 4):
+        a = row[i] if row[i] > a else a
+        b = row[i + 1] if row[i + 1] > b else b
+        c = row[i + 2] if row[i + 2] > c else c
+        d = row[i + 3] if row[i + 3] > d else d
+    for i in range(whole, row.size):
+        a = row[i] if row[i] > a else a
+    return max(max(a, b), max(c, d))
+
+
+@_inlined
+def _look_up(
+    outcomes: AnyArray,
+    i: int,
+    trial: int,
+    arm: int,
+    support: FloatArray,
+    thresholds: FloatArray | None,
+    table: IntArray | None,
+    cuts: FloatArray | None,
+) -> tuple[float, int]:
+    """Find a reward and its index: see `cmab_gym.models.base.Lookup`."""
+    if cuts is not None:
+        reward = outcomes[i, trial, arm]
+        return reward, np.searchsorted(cuts, reward, side="right")
+    index = 0
+    if table is not None:
+        index = table[outcomes[i, trial, 0], arm]
+    if thresholds is not None:
+        for j in range(thresholds.shape[1]):
+            index += thresholds[arm, j] <= outcomes[i, trial, 0]
+    return support[index], index
+
+
+@_inlined
+def _count_pull(trial: int, arm: int, reward: float, counts: Counts) -> None:
+    counts.pulls[trial, arm] += 1
+    counts.sums[trial, arm] += reward
+    counts.means[trial, arm] = counts.sums[trial, arm] / counts.pulls[trial, arm]
+
+
+@_inlined
+def _record(trial: int, arm: int, t: int, checkpoint: int, scores: Scores) -> int:
+    """Add a pull to the scores; return the position of the next checkpoint."""
+    scores.regret[trial, -1] += scores.gaps[arm]
+    scores.best_arm_pulls[trial, -1] += scores.best_arms[arm]
+    if t == scores.checkpoints[checkpoint]:
+        scores.regret[trial, checkpoint] = scores.regret[trial, -1]
+        scores.best_arm_pulls[trial, checkpoint] = scores.best_arm_pulls[trial, -1]
+        checkpoint += 1
+    return checkpoint

@@ -1,0 +1,182 @@
+"""`WholeRounds`: environment and agent in one compiled loop, where numba is installed."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from cmab_gym.agents.api import Agent
+from cmab_gym.agents.correlated.c_bandit import CBandit
+from cmab_gym.agents.index_agent import IndexAgent
+from cmab_gym.agents.policies.ts import TS
+from cmab_gym.agents.policies.ucb import UCB
+from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.envs.base import BanditVectorEnv
+from cmab_gym.problem import BanditProblem, pseudo_reward_rows, scale_of, unknown_arms
+from cmab_gym.streams import RoundStream, TrialStreams
+from cmab_gym.versions import version_of
+
+_SWITCH = "CMAB_GYM_COMPILED"
+
+
+class WholeRounds:
+    """Runs an agent on an environment with the numbers of `act`, `step` and `update`, to the bit.
+
+    Args:
+        agent: an agent that `can_stand_for` accepts.
+        env: an environment that it accepts, after its reset.
+        streams: the agent's random numbers.
+        checkpoints: the rounds at which scores are recorded, increasing; the last is the horizon.
+
+    Attributes:
+        t: rounds so far.
+        regret: float64 (B, C), the sum of gaps at each checkpoint.
+        best_arm_pulls: int64 (B, C), pulls of a best arm at each.
+    """
+
+    def __init__(
+        self,
+        agent: IndexAgent,
+        env: BanditVectorEnv,
+        streams: TrialStreams,
+        checkpoints: Sequence[int],
+    ) -> None:
+        loop, model, policy = _loop(), env.model, agent.policy
+        shape, n_checkpoints = (env.num_envs, model.n_arms), len(checkpoints)
+        self.t = 0
+        self.regret: FloatArray = np.zeros((env.num_envs, n_checkpoints))
+        self.best_arm_pulls: IntArray = np.zeros((env.num_envs, n_checkpoints), dtype=np.int64)
+        self._n_arms, self._horizon = model.n_arms, checkpoints[-1]
+        self._lookup = model.lookup()
+        self._counts = loop.Counts(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape))
+        self._error = loop.StandardError(*_standard_error(policy, model.problem))
+        self._bounds = _bounds(model.problem, env.num_envs) if type(agent) is CBandit else None
+        self._scores = loop.Scores(
+            model.gaps, model.best_arms, np.array(checkpoints), self.regret, self.best_arm_pulls
+        )
+        self._streams = [env.reward_stream, streams.uniforms]
+        self._normals: RoundStream | None = None
+        if isinstance(policy, TS):
+            self._normals = streams.standard_normals(model.n_arms)
+
+    @classmethod
+    def of(
+        cls, agent: Agent, env: Any, streams: TrialStreams, checkpoints: Sequence[int]
+    ) -> WholeRounds | None:
+        """Return the compiled run of an agent on an environment; None if there is none."""
+        if not (can_stand_for(agent, env) and is_wanted()):
+            return None
+        try:
+            rounds = cls(agent, env, streams, checkpoints)
+            rounds._play_none()
+        # Whatever it is, such as a damaged or full cache on the disk: NumPy does without.
+        except Exception as error:
+            what = str(error).partition("\n")[0]
+            warnings.warn(
+                f"numba does not work here ({type(error).__name__}: {what}): agents use NumPy "
+                "instead; install versions that fit, empty the folder of numba's cache "
+                f"(__pycache__ next to {__name__}, or NUMBA_CACHE_DIR), or set {_SWITCH}=0",
+                stacklevel=2,
+            )
+            return None
+        return rounds
+
+    def play(self) -> int:
+        """Play some rounds, at most up to the horizon, and return how many were played so far."""
+        limit, streams = self._horizon - self.t, self._streams
+        if self.t < self._n_arms:  # the policy is not asked before each arm was pulled once
+            limit = min(limit, self._n_arms - self.t)
+        elif self._normals is not None:
+            streams = [*streams, self._normals]
+        left = [stream.left() for stream in streams]
+        n_rounds = min(limit, *(len(rows) for rows in left))
+        self._play(n_rounds, *(rows[:n_rounds] for rows in left))
+        for stream in streams:
+            stream.skip(n_rounds)
+        self.t += n_rounds
+        return self.t
+
+    def _play(
+        self, n_rounds: int, outcomes: Any, uniform: FloatArray, noise: FloatArray | None = None
+    ) -> None:
+        z = None
+        if self._normals is None:
+            z = np.sqrt(2 * np.log(np.maximum(np.arange(self.t, self.t + n_rounds), 1)))
+        elif noise is None:  # in the memory layout of `standard_normals`, which numba compiles for
+            shape = (len(self.regret), min(2, self._normals.block), self._n_arms)
+            noise = np.empty(shape).swapaxes(0, 1)
+        loop = _loop()
+        draws = loop.Draws(outcomes, uniform, z, noise)
+        loop.play_rounds(
+            self.t, self._counts, self._error, self._bounds, draws, self._lookup, self._scores
+        )
+
+    def _play_none(self) -> None:
+        """Compile or load the loop, so that its time is not counted as that of a round."""
+        trials, outcome = len(self.regret), np.float64 if self._lookup.table is None else np.int64
+        self._play(0, np.empty((0, trials, 1), outcome), np.empty((0, trials)))
+
+
+def can_stand_for(agent: object, env: object) -> bool:
+    """Tell whether the loop does what an agent does on an environment.
+
+    It does for exactly `IndexAgent` and `CBandit` (without lower bounds) with exactly `UCB` or
+    `TS`, on environments whose class declares `whole_rounds` and whose model's class has a
+    `lookup`. A subclass may do something else, so it must declare these itself.
+    """
+    policy, model = getattr(agent, "policy", None), getattr(env, "model", None)
+    return (
+        (type(agent) is IndexAgent or (type(agent) is CBandit and not agent.lower_bounds))
+        and type(policy) in (UCB, TS)
+        and bool(vars(type(env)).get("whole_rounds"))
+        and "lookup" in vars(type(model))
+    )
+
+
+def is_wanted() -> bool:
+    """Tell whether numba is installed; the environment variable CMAB_GYM_COMPILED=0 says no.
+
+    The loop takes half a second to load, and the first time on a machine some seconds to compile.
+    """
+    return os.environ.get(_SWITCH) != "0" and _is_installed()
+
+
+@cache
+def _is_installed() -> bool:
+    try:
+        version_of("numba")
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _loop() -> ModuleType:
+    from cmab_gym.evaluation import compiled_rounds
+
+    return compiled_rounds
+
+
+def _standard_error(policy: Any, problem: BanditProblem) -> tuple[float, float]:
+    """Return v and n_0 of a policy whose index is mean + z sqrt(v / (n + n_0))."""
+    B = scale_of(policy.B, problem)
+    return (B**2, 0.0) if isinstance(policy, UCB) else (policy.beta * B, 1.0)
+
+
+def _bounds(problem: BanditProblem, trials: int) -> Any:
+    """Return the state of a C-Bandit before the first pull."""
+    n_arms, shape = problem.n_arms, (trials, problem.n_arms)
+    return _loop().Bounds(
+        np.zeros((*shape, n_arms)),
+        pseudo_reward_rows(problem.pseudo_rewards),
+        unknown_arms(problem),
+        np.full(shape, np.inf),
+        np.zeros(shape, np.int64),
+        np.zeros(shape, np.bool_),
+    )
