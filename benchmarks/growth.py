@@ -66,12 +66,12 @@ def memory() -> dict[str, dict[str, float]]:
 def agent_gigabytes(arms: int) -> float:
     """Return the most that C-UCB holds of itself, without environment, table and random numbers."""
     player = Player("c-ucb", arms, TRIALS)
-    streams = player.agent.rng
+    streams = player.streams
     for stream in (player.env.unwrapped.reward_stream, streams.uniforms):
         stream.left()
     tracemalloc.start()
     player.agent.reset(player.env.unwrapped.problem, TRIALS, streams)
-    while player.agent.t < arms + 50:
+    while player.agent.history.t < arms + 50:
         arms_pulled = player.agent.act()
         player.agent.update(arms_pulled, player.env.step(arms_pulled)[1])
     peak = tracemalloc.get_traced_memory()[1]

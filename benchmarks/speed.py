@@ -9,7 +9,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import problem
@@ -17,7 +17,8 @@ from process import peak_gigabytes
 
 from cmab_gym import make_agent
 from cmab_gym.evaluation.play import find_environment, make_environment
-from cmab_gym.evaluation.simulation import Simulation
+from cmab_gym.evaluation.whole_rounds import WholeRounds
+from cmab_gym.streams import TrialStreams
 
 LOOPS = {"compiled": "1", "NumPy": "0"}  # of the agents: with the extra fast, and without
 AGENTS = ("ucb", "ts", "kl-ucb", "c-ucb", "c-ts")
@@ -79,15 +80,15 @@ def rounds_per_second(name: str, arms: int, trials: int, seconds: float = SECOND
     """Play for some seconds, and count the rounds of the fastest tenth: others only disturb."""
     player = Player(name, arms, trials)
     # In a round soon after, arms of one pull cease to be significant, all at once.
-    while player.agent.t < arms + 20:
+    while player.t < arms + 20:
         player.play()
     fastest, end = 0.0, time.perf_counter() + seconds
     while time.perf_counter() < end:
-        before, start, now = player.agent.t, time.perf_counter(), 0.0
+        before, start, now = player.t, time.perf_counter(), 0.0
         while now < start + seconds / 10:
             player.play()
             now = time.perf_counter()
-        fastest = max(fastest, (player.agent.t - before) / (now - start))
+        fastest = max(fastest, (player.t - before) / (now - start))
     return round(trials * fastest)
 
 
@@ -99,13 +100,19 @@ class Player:
         self.env = make_environment(spec, trials, HORIZON, settings)
         self.env.reset(seed=0)
         self.agent: Any = make_agent(name)
-        self.agent.reset(self.env.unwrapped.problem, trials, 0)
-        self.simulation = Simulation.of(self.agent, self.env, (HORIZON,))
+        self.streams = TrialStreams.for_trials(0, range(trials))
+        self.agent.reset(self.env.unwrapped.problem, trials, self.streams)
+        self.whole = WholeRounds.of(self.agent, self.env, self.streams, (HORIZON,))
+
+    @property
+    def t(self) -> int:
+        """Rounds so far."""
+        return self.agent.history.t if self.whole is None else self.whole.t
 
     def play(self) -> None:
         """Play some rounds."""
-        if self.simulation is not None:
-            self.simulation.play(nullcontext())
+        if self.whole is not None:
+            self.whole.play()
             return
         for _ in range(10):
             arms = self.agent.act()

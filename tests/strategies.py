@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from cmab_gym import BanditProblem
 from cmab_gym.models import TabularModel
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -29,3 +30,12 @@ def pull_histories(draw, model, max_rounds=60):
     rng = np.random.default_rng(draw(SEEDS))
     later = rng.integers(0, n_arms, (rounds - n_arms, 2))
     return np.vstack([rng.permuted(np.tile(np.arange(n_arms), (2, 1)), axis=1).T, later])
+
+
+def any_problem(n_arms, reward_bounds):
+    """A problem with these bounds and one bin, whose table says nothing."""
+    low, high = reward_bounds
+    if low == high:
+        return BanditProblem(np.full((n_arms, n_arms, 1), high), [high], reward_bounds)
+    table = np.full((n_arms, n_arms, 1), high)
+    return BanditProblem(table, [(low + high) / 2], reward_bounds, [low, high])

@@ -59,15 +59,6 @@ class Batch:
     checkpoints: tuple[int, ...]
     seed: int
 
-    def failed(self, why: str, seconds: float = 0.0) -> AgentRun:
-        """Return the run of a batch that did not finish.
-
-        Args:
-            why: the reason, which names the agent.
-            seconds: time that its rounds took.
-        """
-        return AgentRun.failed(self.label, self.trials, why, seconds)
-
 
 def find_environment(env_id: str, env_kwargs: Mapping[str, Any]) -> EnvSpec:
     """Look an environment up, and refuse keyword arguments that the evaluation decides itself.
@@ -145,8 +136,9 @@ def play(batch: Batch, progress: OnProgress | None = None, env: Any = None) -> A
         else:
             recorded = _play_each(batch, env, agent, context, report)
     except AgentError as error:
-        return batch.failed(str(error), time.perf_counter() - start)
-    return AgentRun(batch.label, batch.trials, *recorded, time.perf_counter() - start)
+        return AgentRun.failed(batch.label, str(error), time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return AgentRun(batch.label, *recorded, seconds, first_trial=batch.trials.start)
 
 
 def _play_whole(whole: WholeRounds, rounds: int, report: _Report) -> tuple[FloatArray, IntArray]:

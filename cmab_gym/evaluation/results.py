@@ -22,29 +22,29 @@ _SUMMARY = ["agent", "regret", "sd", "low", "high", "best_arm_share", "rounds_pe
 
 @dataclass(frozen=True, eq=False)
 class AgentRun:
-    """What one agent did in a range of trials.
+    """What one agent did in some trials.
 
     Args:
         label: its name.
-        trials: indices of the trials.
         regret: float64 (trials, checkpoints), the sum of gaps so far; no rows after a failure.
         best_arm_pulls: int64 (trials, checkpoints), pulls of a best arm so far.
         seconds: time that its rounds took, summed over workers, without making environment and
             agent.
         failure: why it ended early, naming agent, trial and round; "" if it did not.
+        first_trial: index of the trial of the first row.
     """
 
     label: str
-    trials: range
     regret: FloatArray
     best_arm_pulls: IntArray
     seconds: float
     failure: str = ""
+    first_trial: int = 0
 
     @classmethod
-    def failed(cls, label: str, trials: range, failure: str, seconds: float = 0.0) -> AgentRun:
+    def failed(cls, label: str, failure: str, seconds: float = 0.0) -> AgentRun:
         """Return the run of an agent that did not finish, without rows."""
-        return cls(label, trials, np.empty((0, 0)), np.empty((0, 0), int), seconds, failure)
+        return cls(label, np.empty((0, 0)), np.empty((0, 0), np.int64), seconds, failure)
 
     @classmethod
     def joined(cls, label: str, parts: Iterable[AgentRun], trials: int) -> AgentRun:
@@ -58,17 +58,17 @@ class AgentRun:
         Returns:
             The whole run; if a part failed or is missing, a failed run with the first failure.
         """
-        own = sorted((part for part in parts if part.label == label), key=lambda p: p.trials.start)
+        own = sorted((part for part in parts if part.label == label), key=lambda p: p.first_trial)
         seconds = sum(part.seconds for part in own)
         failures = [part.failure for part in own if part.failure]
-        done = sum(len(part.trials) for part in own)
+        done = sum(len(part.regret) for part in own)
         if not failures and done < trials:
             failures = [f"agent {label!r}: interrupted, {done} of {trials} trials had finished"]
         if failures:
-            return cls.failed(label, range(trials), failures[0], seconds)
+            return cls.failed(label, failures[0], seconds)
         regret = np.concatenate([part.regret for part in own])
         pulls = np.concatenate([part.best_arm_pulls for part in own])
-        return cls(label, range(trials), regret, pulls, seconds)
+        return cls(label, regret, pulls, seconds)
 
 
 class EvaluationError(ValueError):
@@ -232,9 +232,7 @@ class Results:
             shape = (-1, len(checkpoints))
             regret = own["regret"].to_numpy(dtype=np.float64).reshape(shape)
             pulls = own["best_arm_pulls"].to_numpy(dtype=np.int64).reshape(shape)
-            failure = failures.get(label, "")
-            trials = range(len(regret) if not failure else manifest["trials"])
-            runs.append(AgentRun(label, trials, regret, pulls, seconds[label], failure))
+            runs.append(AgentRun(label, regret, pulls, seconds[label], failures.get(label, "")))
         return cls(checkpoints, tuple(runs), manifest)
 
 

@@ -144,7 +144,7 @@ def _play(
             own.append(one)
             if one.failure:
                 rows[task.name] = {"status": FAILED, "failure": one.failure}
-            elif sum(len(each.trials) for each in own) == task.trials:
+            elif sum(len(each.regret) for each in own) == task.trials:
                 manifest = {**about[id(task.env_kwargs)], **run}
                 manifest |= {"n_jobs": workers.number, "batch_size": size}
                 results = _results(task, own, manifest)

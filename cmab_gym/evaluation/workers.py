@@ -136,7 +136,7 @@ def _play(
 ) -> Iterator[tuple[int, AgentRun]]:
     for number, curves in in_processes(_numbered, list(batches.items()), workers):
         if progress is not None:
-            progress(len(curves.trials) * batches[number].checkpoints[-1])
+            progress(len(batches[number].trials) * batches[number].checkpoints[-1])
         yield number, curves
 
 
@@ -171,7 +171,7 @@ def without_result(batch: Batch, why: str) -> AgentRun:
     """Return the empty curves of a batch that was not played to its end."""
     nothing = np.empty((0, 0))
     failure = f"agent {batch.label!r}: {why}"
-    return AgentRun(batch.label, batch.trials, nothing, nothing.astype(np.int64), 0.0, failure)
+    return AgentRun.failed(batch.label, failure)
 
 
 def _check_sendable(batches: Sequence[Batch]) -> None:

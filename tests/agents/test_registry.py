@@ -30,8 +30,8 @@ class MyAgent:
         pass
 
 class MyPolicy:
-    def index(self, pulls, means, t, problem, rng):
-        return means.copy()
+    def index(self, history, rng):
+        return history.means.copy()
 
 class Half:
     def reset(self, problem, rng): ...
@@ -103,8 +103,8 @@ def test_a_decorator_registers(own_registry):
     class Greedy:
         """Play the best mean."""
 
-        def index(self, pulls, means, t, problem, rng):
-            return means.copy()
+        def index(self, history, rng):
+            return history.means.copy()
 
     assert isinstance(make_agent("c-greedy"), CBandit)
     assert register_agent("greedy")(Greedy) is Greedy  # the same twice is silent

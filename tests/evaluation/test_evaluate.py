@@ -196,8 +196,8 @@ def test_every_agent_learns_a_trivial_problem(policy):
     ("agent", "what"),
     [
         (FailsLate, "RuntimeError: out of ideas"),
-        (TooLarge, r"act\(\) returned arm 99: expected 0 to 2 \(3 arms\)"),
-        (Negative, r"act\(\) returned arm -1: expected 0 to 2"),
+        (TooLarge, r"act\(\)\[\d\] is 99: expected integer arms from 0 to 2"),
+        (Negative, r"act\(\)\[\d\] is -1: expected integer arms from 0 to 2"),
         (Fractional, r"act\(\) returned 1.0 of type float: expected an integer arm"),
         (NotANumber, r"act\(\) returned nan of type float: expected an integer arm"),
         (Truth, r"act\(\) returned True of type bool: expected an integer arm"),
@@ -231,8 +231,11 @@ def regrets_starts():
         (FailsToLearn, "trial 0, round 1: KeyError: 'arm'"),
         (CannotBegin, "trial 0, round 0: RuntimeError: no"),
         (WrongBatch, r"trials 0 to 6 in lockstep, round 1: .*shape \(6,\): expected \(7,\)"),
-        (FractionalBatch, r"trial 0, round 1: act\(\) returned .* of type float64"),
-        (LargeBatch, r"trial 5, round 1: act\(\) returned arm 3: expected 0 to 2"),
+        (
+            FractionalBatch,
+            r"trial 0, round 1: act\(\)\[0\] is .* of type float64: expected integer arms",
+        ),
+        (LargeBatch, r"trial 5, round 1: act\(\)\[5\] is 3: expected integer arms from 0 to 2"),
     ],
 )
 def test_other_failures(agent, what):
@@ -256,7 +259,7 @@ def test_failures_in_workers_are_told_too(tmp_path):
     )
     name = f"{path}:Bad"
     results = evaluate(TABULAR, [name, "ucb"], **SETTINGS, n_jobs=2, on_error="keep")
-    assert "trial 0, round 1: act() returned arm 7" in results.failures[name]
+    assert "trial 0, round 1: act()[0] is 7" in results.failures[name]
     assert [run.label for run in results.finished] == ["ucb"]
 
 
@@ -327,8 +330,8 @@ def test_agents_and_environments_of_ones_own_play_in_workers(monkeypatch):
 
     @registry.register_agent("greedy")
     class Greedy:
-        def index(self, pulls, means, t, problem, rng):
-            return means  # the agent's own array: it must come to no harm
+        def index(self, history, rng):
+            return history.means  # the agent's own array: it must come to no harm
 
     gym.register("CMAB-Own-v0", vector_entry_point="cmab_gym.envs.tabular:TabularVectorEnv")
     try:
@@ -442,17 +445,17 @@ def test_a_run_ten_times_as_long_needs_no_more_memory():
         ({"checkpoints": "lin"}, "unknown checkpoints 'lin'"),
         ({"agents": []}, "no agents given"),
         ({"agents": "ucb"}, r"agents='ucb': expected a list, such as \['ucb'\]"),
-        ({"agents": ["ucb", "ucb"]}, "two agents are called 'ucb'"),
+        ({"agents": ["ucb", "ucb"]}, "two agents have the label 'ucb'"),
         ({"agents": [3]}, "int has no method reset"),
         ({"agents": UCB()}, r"agents=UCB\(B=None\): expected a list"),
-        ({"agents": {1: "ucb"}}, "label 1 of an agent: expected a name"),
+        ({"agents": {1: "ucb"}}, "agent label 1: expected a non-empty string"),
         ({"checkpoints": [1.7]}, "checkpoint=1.7: expected an integer"),
-        ({"env_kwargs": {"num_envs": 3}}, "num_envs=3 among the environment's settings"),
-        ({"env_kwargs": {"autoreset_mode": "SameStep"}}, "autoreset_mode='SameStep' among"),
+        ({"env_kwargs": {"num_envs": 3}}, "num_envs=3 in env_kwargs: expected"),
+        ({"env_kwargs": {"autoreset_mode": "SameStep"}}, "autoreset_mode='SameStep' in env_kwargs"),
         ({"agents": ["ubc"]}, "unknown agent 'ubc'"),
         ({"env_id": "CMAB-Tabluar-v0"}, "unknown environment .*did you mean 'CMAB-Tabular-v0'"),
-        ({"env_id": "CartPole-v1"}, "CartPole-v1 is no bandit"),
-        ({"env_kwargs": {"horizon": 3}}, "the evaluation decides it by rounds"),
+        ({"env_id": "CartPole-v1"}, "CartPole-v1 is not a bandit"),
+        ({"env_kwargs": {"horizon": 3}}, "rounds and trials decide this one"),
         ({"env_kwargs": {"preset": "x"}}, "unknown preset 'x'"),
         ({"on_error": "ignore"}, "unknown on_error 'ignore'"),
     ],
@@ -487,9 +490,9 @@ def test_the_contract_finds_what_breaks_it():
 
     with pytest.raises(ValueError, match="take all randomness from the rng"):
         check_agent(Global)
-    with pytest.raises(ValueError, match="let reset\\(\\) forget everything"):
+    with pytest.raises(ValueError, match=r"forget everything in reset\(\)"):
         check_agent(RemembersAll())
-    with pytest.raises(ValueError, match="let each trial use its own row"):
+    with pytest.raises(ValueError, match="use only a trial.s own row"):
         check_agent(Mixes)
     with pytest.raises(ValueError, match=r"KeyError: .arm."):
         check_agent(FailsToLearn)

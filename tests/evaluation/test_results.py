@@ -174,7 +174,7 @@ def test_a_manifest_holds_arrays_in_full(tmp_path):
     results = evaluate("CMAB-Tabular-v0", ["ucb"], 20, 2, env_kwargs={"pmf": pmf})
     manifest = json.loads((results.save(tmp_path) / "manifest.json").read_text())
     assert_array_equal(manifest["env_kwargs"]["pmf"], pmf)
-    assert manifest["env_settings"]["allow_invalid"] is False
+    assert manifest["all_env_kwargs"]["allow_invalid"] is False
 
 
 @pytest.mark.parametrize("number", [1, 3])

@@ -167,11 +167,11 @@ def mean_pulls(model, rounds, trials):
     outcomes = model.draw(rng, rounds * trials).reshape(rounds, trials, -1)
     for t in range(rounds):
         if t == rounds // 2:
-            half = agent.pulls.copy()
+            half = agent.history.pulls.copy()
         arms = agent.act()
         rewards, _ = model.pull(outcomes[t], arms[:, None])
         agent.update(arms, rewards[:, 0])
-    return agent.pulls.mean(axis=0), (agent.pulls - half).mean(axis=0)
+    return agent.history.pulls.mean(axis=0), (agent.history.pulls - half).mean(axis=0)
 
 
 @pytest.mark.parametrize(("competitive", "gap"), [(False, 0.85), (True, 0.9)])

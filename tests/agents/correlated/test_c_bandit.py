@@ -8,12 +8,11 @@ from strategies import SEEDS, pull_histories, tabular_models
 
 from cmab_gym import BanditProblem, evaluate, make_agent
 from cmab_gym.agents import KLUCB, TS, UCB, CBandit, IndexAgent
+from cmab_gym.competitive import best_mean
 from cmab_gym.models import HistogramModel, TabularModel
 from cmab_gym.models.presets import TABULAR
 from cmab_gym.problem import unknown_arms
 from cmab_gym.pseudo_rewards import mask_and_pad
-
-pytestmark = pytest.mark.usefixtures("loops")
 
 
 def play(agent, problem, arms, rewards, seed=0):
@@ -63,7 +62,7 @@ def test_allowed_arms_are_those_of_the_papers_definition(data):
     arms = data.draw(pull_histories(model))
     rewards = rewards_for(model, arms, data.draw(SEEDS))
     agent = play(CBandit(UCB()), model.problem, arms, rewards)
-    allowed, significant = agent.allowed_arms(), agent.significant_arms()
+    allowed, significant = agent.allowed_arms(), agent.history.significant
     for trial in range(2):
         expected, margin, emp, unknown = allowed_by_definition(
             model.problem, arms[:, trial].tolist(), rewards[:, trial].tolist()
@@ -82,7 +81,7 @@ def test_some_arm_is_always_significant_and_allowed(data):
     model = data.draw(tabular_models())
     arms = data.draw(pull_histories(model))
     agent = play(CBandit(UCB()), model.problem, arms, rewards_for(model, arms, 0))
-    assert agent.significant_arms().any(axis=1).all()
+    assert agent.history.significant.any(axis=1).all()
     assert agent.allowed_arms().any(axis=1).all()
 
 
@@ -105,9 +104,7 @@ def test_relabelling_the_arms_relabels_the_allowed_ones(data):
 
 
 def _margins(agent):
-    significant = agent.significant_arms()
-    best = np.where(significant, agent.means, -np.inf).max(axis=1, keepdims=True)
-    return np.where(significant[:, None, :], agent.phi, np.inf).min(axis=2) - best
+    return agent.history.bounds - best_mean(agent.history.means, agent.history.significant)
 
 
 def uninformative(model, own_too=False):
@@ -176,7 +173,7 @@ def test_an_arm_whose_bound_equals_the_best_mean_is_competitive():
     problem = BanditProblem(table, [0, 1], (0, 1))
     # Arm 0 gives 1 twice: its mean is 1, and so is phi of arm 1, which is not significant.
     agent = play(CBandit(UCB()), problem, np.array([[0], [1], [0]]), np.array([[1.0], [0], [1]]))
-    assert agent.significant_arms().tolist() == [[True, False]]
+    assert agent.history.significant.tolist() == [[True, False]]
     assert agent.allowed_arms().tolist() == [[True, True]]
 
 
@@ -190,60 +187,10 @@ def test_table_1_by_hand():
         np.array([[0], [1], [0], [0]]),
         np.array([[1.0], [0], [1], [0]]),
     )
-    np.testing.assert_allclose(agent.phi[0], [[2 / 3, 0.8], [0.5, 0]])
-    assert agent.significant_arms().tolist() == [[True, False]]
+    np.testing.assert_allclose(agent.history.phi[0], [[2 / 3, 0.8], [0.5, 0]])
+    assert agent.history.significant.tolist() == [[True, False]]
     assert agent.allowed_arms().tolist() == [[True, False]]
     assert agent.act().tolist() == [0]
-
-
-def test_every_arm_is_pulled_once_first_in_random_order():
-    problem = BanditProblem(np.zeros((6, 6, 1)), [0.0], (0, 1))
-    orders = set()
-    for agent in (IndexAgent(UCB()), CBandit(TS())):
-        agent.reset(problem, 20, 0)
-        chosen = []
-        for _ in range(6):
-            chosen.append(agent.act())
-            agent.update(chosen[-1], np.zeros(20))
-        columns = np.array(chosen).T
-        np.testing.assert_array_equal(np.sort(columns, axis=1), np.tile(np.arange(6), (20, 1)))
-        orders |= {tuple(column) for column in columns.tolist()}
-    assert len(orders) > 10
-
-
-class Returns:
-    def __init__(self, what):
-        self.what = what
-
-    def index(self, pulls, means, t, problem, rng):
-        return self.what(pulls, means)
-
-
-@pytest.mark.parametrize(
-    ("what", "message"),
-    [
-        (lambda pulls, means: means * np.nan, r"the index of arm 0 is nan: expected numbers"),
-        (lambda pulls, means: means.T, r"returned the shape \(2, 3\): expected \(3, 2\)"),
-        (lambda pulls, means: means[:, :1], r"returned the shape \(3, 1\): expected \(3, 2\)"),
-        (lambda pulls, means: None, r"returned the shape \(\): expected \(3, 2\)"),
-        (lambda pulls, means: means.__iadd__(1), r"read-only"),
-    ],
-)
-@pytest.mark.parametrize("kind", [IndexAgent, CBandit])
-def test_what_is_no_index_is_refused(kind, what, message):
-    model = TabularModel.from_pmf([[0.2, 0.2], [0.4, 0.2]])
-    arms = np.array([[0, 1, 0], [1, 0, 1]])
-    agent = play(kind(Returns(what)), model.problem, arms, np.ones((2, 3)))
-    with pytest.raises(ValueError, match=message):
-        agent.act()
-
-
-def test_a_policy_may_return_the_means_themselves():
-    model = TabularModel.from_pmf([[0.2, 0.2], [0.4, 0.2]])
-    arms, rewards = np.array([[0, 1], [1, 0], [0, 0]]), np.ones((3, 2))
-    agent = play(CBandit(Returns(lambda pulls, means: means)), model.problem, arms, rewards)
-    agent.act()
-    np.testing.assert_array_equal(agent.means, 1)
 
 
 def test_phi_of_an_arm_with_respect_to_itself_is_its_mean_even_in_bins():
@@ -253,7 +200,7 @@ def test_phi_of_an_arm_with_respect_to_itself_is_its_mean_even_in_bins():
     problem = BanditProblem(table, [0.25, 0.75], (0, 1), edges)
     arms, rewards = np.array([[0], [1]]), np.array([[0.1], [0.7]])
     agent = play(CBandit(UCB()), problem, arms, rewards)
-    np.testing.assert_allclose(agent.phi[0], [[0.1, 1.0], [0.5, 0.7]])
+    np.testing.assert_allclose(agent.history.phi[0], [[0.1, 1.0], [0.5, 0.7]])
     # Arm 0 is set aside by its own mean, and arm 0's bound for arm 1 is below arm 1's mean.
     assert agent.allowed_arms().tolist() == [[False, True]]
 
@@ -262,27 +209,6 @@ def test_nothing_is_ruled_out_before_any_pull():
     agent = CBandit(UCB())
     agent.reset(TabularModel.from_pmf([[0.2, 0.2], [0.4, 0.2]]).problem, 2, 0)
     assert agent.allowed_arms().all()
-
-
-@pytest.mark.parametrize("kind", [IndexAgent, CBandit])
-def test_reset_forgets_the_last_run(kind):
-    model = TabularModel.from_pmf([[0.2, 0.2], [0.4, 0.2]])
-    agent = kind(TS())
-
-    def choices():
-        agent.reset(model.problem, 2, 5)
-        made = []
-        for t in range(30):
-            made.append(agent.act().tolist())
-            agent.update(np.array(made[-1]), np.array([t % 2, 1.0]))
-        return made
-
-    assert choices() == choices()
-
-
-def test_an_agent_prints_as_the_call_that_makes_it():
-    assert repr(CBandit(UCB(B=5))) == "CBandit(UCB(B=5))"
-    assert repr(IndexAgent(TS())) == "IndexAgent(TS(B=None, beta=1.0))"
 
 
 def two_sided(lower, n_arms=3):

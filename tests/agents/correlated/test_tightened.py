@@ -2,12 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from strategies import SEEDS, tabular_models
 
 from cmab_gym import evaluate
-from cmab_gym.agents import UCB, CBandit, TightenedCBandit
 from cmab_gym.models.presets import LATENT
 
 
@@ -74,28 +70,3 @@ def test_more_arms_are_ruled_out_on_ratings_with_a_quarter_of_the_table_forgotte
     difference = plain - tightened
     assert difference.mean() > 0.1 * plain.mean()
     assert difference.mean() > 3 * difference.std(ddof=1) / np.sqrt(difference.size)
-
-
-@settings(deadline=None, max_examples=40)
-@given(
-    tabular_models(max_arms=4),
-    SEEDS,
-    st.sampled_from([CBandit, TightenedCBandit]),
-    st.floats(0.05, 1),
-)
-def test_what_is_kept_between_rounds_equals_what_is_computed_anew(model, seed, kind, look):
-    """The allowed arms follow from phi and the pulls, whenever they were asked for before."""
-    agent = kind(UCB())
-    agent.reset(model.problem, 3, seed)
-    rng = np.random.default_rng(seed)
-    weights = rng.dirichlet(np.ones(model.n_arms))
-    for t in range(80):
-        if rng.random() < look:
-            allowed, significant = agent.allowed_arms(), agent.significant_arms()
-            best = np.where(significant, agent.means, -np.inf).max(axis=1, keepdims=True)
-            least = np.where(significant[:, None, :], agent.phi, np.inf).min(axis=2)
-            expected = (least >= best) | (significant & (agent.means == best)) | agent._unknown
-            np.testing.assert_array_equal(allowed, expected)
-        arms = np.full(3, t) if t < model.n_arms else rng.choice(model.n_arms, 3, p=weights)
-        rewards, _ = model.pull(model.draw(rng, 3), arms[:, None])
-        agent.update(arms, rewards[:, 0])

@@ -1,5 +1,7 @@
 """Each index by hand, and the laws that hold for all."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from scipy.optimize import brentq
 
 from cmab_gym import BanditProblem
 from cmab_gym.agents import KLUCB, TS, UCB
-from cmab_gym.agents.index_agent import argmax_with_random_ties
+from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.agents.policies.kl_ucb import largest_mean_within
 from cmab_gym.streams import TrialStreams
 
@@ -21,9 +23,9 @@ def problem(low=0.0, high=1.0):
     return BanditProblem(np.broadcast_to([low, high], (2, 2, 2)), [low, high], (low, high))
 
 
-def index(policy, t=25, of=None, seed=0):
-    streams = TrialStreams.for_trials(seed, range(2))
-    return policy.index(PULLS, MEANS, t, of or problem(), streams)
+def index(policy, pulls=PULLS, means=MEANS, of=None, seed=0):
+    history = SimpleNamespace(pulls=pulls, means=means, t=25, problem=of or problem())
+    return policy.index(history, TrialStreams.for_trials(seed, range(2)))
 
 
 def test_ucb_by_hand():
@@ -72,9 +74,7 @@ def test_kl_ucb_of_extreme_means():
 
 def test_kl_ucb_scales_with_the_bounds_and_c_explores():
     unit = index(KLUCB())
-    scaled = KLUCB().index(
-        PULLS, 1 + 4 * MEANS, 25, problem(1, 5), TrialStreams.for_trials(0, range(2))
-    )
+    scaled = index(KLUCB(), means=1 + 4 * MEANS, of=problem(1, 5))
     np.testing.assert_allclose(scaled, 1 + 4 * unit, atol=1e-9)
     assert (index(KLUCB(c=3)) >= unit).all()
 
@@ -90,8 +90,7 @@ def test_an_index_is_a_new_array_of_finite_numbers(policy):
 
 @pytest.mark.parametrize("policy", [UCB(B=2), KLUCB(c=1)])
 def test_relabelling_the_arms_relabels_the_index(policy):
-    streams = TrialStreams.for_trials(0, range(2))
-    swapped = policy.index(PULLS[:, ::-1].copy(), MEANS[:, ::-1].copy(), 25, problem(), streams)
+    swapped = index(policy, PULLS[:, ::-1].copy(), MEANS[:, ::-1].copy())
     np.testing.assert_array_equal(swapped, index(policy)[:, ::-1])
 
 

@@ -1,0 +1,161 @@
+"""What holds for every index agent, correlated or not."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from cmab_gym import BanditProblem, make_agent
+from cmab_gym.agents import TS, UCB, CBandit, IndexAgent
+from cmab_gym.envs.tabular import tabular_model
+from cmab_gym.models import TabularModel
+
+
+@pytest.fixture(params=[IndexAgent, CBandit])
+def kind(request):
+    return request.param
+
+
+def two_arms():
+    return TabularModel.from_pmf([[0.2, 0.2], [0.4, 0.2]])
+
+
+def test_every_arm_is_pulled_once_first_in_random_order():
+    problem = BanditProblem(np.zeros((6, 6, 1)), [0.0], (0, 1))
+    orders = set()
+    for agent in (IndexAgent(UCB()), CBandit(TS())):
+        agent.reset(problem, 20, 0)
+        chosen = []
+        for _ in range(6):
+            chosen.append(agent.act())
+            agent.update(chosen[-1], np.zeros(20))
+        columns = np.array(chosen).T
+        assert_array_equal(np.sort(columns, axis=1), np.tile(np.arange(6), (20, 1)))
+        orders |= {tuple(column) for column in columns.tolist()}
+    assert len(orders) > 10
+
+
+class Returns:
+    def __init__(self, what):
+        self.what = what
+
+    def index(self, history, rng):
+        return self.what(history)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (lambda seen: seen.means * np.nan, r"the index of arm 0 is nan: expected numbers"),
+        (lambda seen: seen.means.T, r"returned the shape \(2, 3\): expected \(3, 2\)"),
+        (lambda seen: seen.means[:, :1], r"returned the shape \(3, 1\): expected \(3, 2\)"),
+        (lambda seen: None, r"returned the shape \(\): expected \(3, 2\)"),
+        (lambda seen: seen.means.__iadd__(1), r"read-only"),
+        (lambda seen: seen.pulls.__iadd__(1), r"read-only"),
+    ],
+)
+def test_an_invalid_index_is_refused(kind, what, message):
+    agent = kind(Returns(what))
+    agent.reset(two_arms().problem, 3, 0)
+    for arms in ([0, 1, 0], [1, 0, 1]):
+        agent.update(np.array(arms), np.ones(3))
+    with pytest.raises(ValueError, match=message):
+        agent.act()
+
+
+def test_a_policy_may_return_the_means_themselves(kind):
+    agent = kind(Returns(lambda seen: seen.means))
+    agent.reset(two_arms().problem, 2, 0)
+    for arms in ([0, 1], [1, 0], [0, 0]):
+        agent.update(np.array(arms), np.ones(2))
+    agent.act()
+    assert_array_equal(agent.history.means, 1)
+
+
+def test_reset_forgets_the_last_run(kind):
+    model, agent = two_arms(), kind(TS())
+
+    def choices():
+        agent.reset(model.problem, 2, 5)
+        made = []
+        for t in range(30):
+            made.append(agent.act().tolist())
+            agent.update(np.array(made[-1]), np.array([t % 2, 1.0]))
+        return made
+
+    assert choices() == choices()
+
+
+@pytest.mark.parametrize("given", [list, np.int32, np.uint8, lambda arms: arms[::-1][::-1]])
+def test_arms_and_rewards_may_come_in_any_form(given):
+    problem, chosen = tabular_model("three-armed").problem, []
+    for form in (given, np.asarray):
+        agent = make_agent("c-ucb")
+        agent.reset(problem, 4, 0)
+        rng = np.random.default_rng(1)
+        for _ in range(50):
+            chosen.append(agent.act())
+            agent.update(form(chosen[-1]), rng.choice(problem.reward_support, 4).tolist())
+    assert_array_equal(chosen[:50], chosen[50:])
+
+
+def pickled(agent):
+    return pickle.loads(pickle.dumps(agent))  # noqa: S301
+
+
+@pytest.mark.parametrize("twin", [copy.deepcopy, pickled])
+@pytest.mark.parametrize("name", ["ts", "c-ts", "tc-ucb"])
+def test_a_copy_made_in_mid_trial_goes_on_in_the_same_way(name, twin):
+    problem = tabular_model("three-armed").problem
+    agent = make_agent(name)
+    agent.reset(problem, 5, 0)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        agent.update(agent.act(), rng.choice(problem.reward_support, 5))
+    other = twin(agent)
+    for _ in range(40):
+        arms, rewards = agent.act(), rng.choice(problem.reward_support, 5)
+        assert_array_equal(other.act(), arms)
+        agent.update(arms, rewards)
+        other.update(arms, rewards)
+
+
+@pytest.mark.parametrize("name", ["ucb", "c-ucb"])
+@pytest.mark.parametrize(
+    ("arms", "rewards"),
+    [([0, 3], [0, 0]), ([0, -1], [0, 0]), ([0], [0]), ([0, 1], [0]), ([0.0, 1.0], [0, 0])],
+)
+def test_an_invalid_pull_changes_nothing(name, arms, rewards):
+    agent = make_agent(name)
+    agent.reset(tabular_model("three-armed").problem, 2, 0)
+    with pytest.raises(ValueError, match="expected"):
+        agent.update(np.array(arms), np.array(rewards))
+    assert agent.history.pulls.sum() == agent.history.t == 0
+
+
+def test_an_unknown_reward_changes_nothing():
+    agent = make_agent("c-ucb")
+    agent.reset(tabular_model("three-armed").problem, 1, 0)
+    with pytest.raises(ValueError, match="expected"):
+        agent.update(np.array([0]), np.array([np.nan]))
+    assert agent.history.pulls.sum() == agent.history.t == 0
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3,)])
+def test_a_subclass_may_allow_the_same_arms_in_all_trials(shape):
+    class Second(IndexAgent):
+        def allowed_arms(self):
+            return np.array([False, True, False]).reshape(shape)
+
+    agent = Second(UCB())
+    agent.reset(tabular_model("three-armed").problem, 40, 0)
+    for _ in range(3):
+        agent.update(agent.act(), np.zeros(40))
+    assert agent.act().tolist() == [1] * 40
+
+
+def test_an_agent_prints_as_the_call_that_makes_it():
+    assert repr(CBandit(UCB(B=5))) == "CBandit(UCB(B=5))"
+    assert repr(IndexAgent(TS())) == "IndexAgent(TS(B=None, beta=1.0))"

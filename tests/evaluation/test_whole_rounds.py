@@ -1,0 +1,295 @@
+"""The compiled loop gives the numbers of act, step and update, and stands for nothing else."""
+
+import subprocess
+import sys
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from strategies import SEEDS, tabular_models
+
+from cmab_gym import evaluate, make_agent
+from cmab_gym.agents import UCB, CBandit, IndexAgent
+from cmab_gym.envs import BanditVectorEnv, TabularVectorEnv
+from cmab_gym.evaluation import compiled_rounds
+from cmab_gym.evaluation.play import find_environment, make_environment
+from cmab_gym.evaluation.whole_rounds import WholeRounds, can_stand_for, is_wanted
+from cmab_gym.models import HistogramModel, LatentModel, TabularModel
+from cmab_gym.problem import BanditProblem
+from cmab_gym.streams import TrialStreams
+
+AGENTS = ("ucb", "ts", "c-ucb", "c-ts")
+CASES = {
+    "joint outcomes": ("CMAB-Tabular-v0", {"preset": "appendix"}),
+    "continuous rewards": ("CMAB-Latent-v0", {"preset": "two-arm-b"}),
+    "18 histograms": ("CMAB-MovieLens-v0", {"mask": 0.5}),
+    "50 histograms": ("CMAB-MovieLens-v0", {"task": "movie"}),
+}
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Whether each agent of an evaluation ran in the compiled loop, in order."""
+    found, of = [], WholeRounds.of
+
+    def spy(*arguments):
+        rounds = of(*arguments)
+        found.append(rounds is not None)
+        return rounds
+
+    monkeypatch.setattr(WholeRounds, "of", spy)
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_forms_give_the_same_results(name, compiled, in_both_forms):
+    env_id, env_kwargs = CASES[name]
+    loop, plain = in_both_forms(env_id, AGENTS, 700, 7, env_kwargs=env_kwargs, checkpoints=700)
+    assert compiled == [True] * 4 + [False] * 4
+    assert loop.equals(plain)
+
+
+@pytest.mark.parametrize("checkpoints", ["log", [1], [3, 4, 299], 300, 7])
+def test_both_forms_record_every_checkpoint(checkpoints, compiled, in_both_forms):
+    loop, plain = in_both_forms("CMAB-Tabular-v0", ["c-ts"], 300, 5, checkpoints=checkpoints)
+    assert compiled == [True, False]
+    assert loop.equals(plain)
+
+
+class GivenModel(BanditVectorEnv):
+    """The environment of a model that a test made."""
+
+    whole_rounds = True
+
+    @staticmethod
+    def build_model(model):
+        return model
+
+
+def assert_same_regret(name, model, trials, seed, rounds):
+    """The loop gives the regret that the agent gets round by round, at every round."""
+    agent, env = make_agent(name), GivenModel(trials, horizon=rounds, model=model)
+    env.reset(seed=seed)
+    streams = TrialStreams.for_trials(seed, range(trials))
+    whole = WholeRounds(agent, env, streams, range(1, rounds + 1))
+    while whole.play() < rounds:
+        pass
+    env.reset(seed=seed)
+    agent.reset(model.problem, trials, seed)
+    for t in range(rounds):
+        arms = agent.act()
+        _, rewards, _, _, info = env.step(arms)
+        agent.update(arms, rewards)
+        assert_array_equal(whole.regret[:, t], info["regret"])
+
+
+@given(tabular_models(), st.sampled_from(AGENTS), SEEDS, st.integers(1, 60))
+@settings(max_examples=60)
+def test_any_table_gives_the_same_regret(model, name, seed, rounds):
+    assert_same_regret(name, model, 3, seed, rounds)
+
+
+def model_with_many_ties(seed):
+    """Few different rewards and pseudo-rewards, true bounds or not, so that many are equal."""
+    rng = np.random.default_rng(seed)
+    n_arms, rewards = int(rng.integers(2, 6)), np.arange(3.0)
+    table = rng.integers(0, 3, (n_arms, n_arms, 3)).astype(float)
+    table[rng.random(n_arms) < 0.2] = 2.0  # arms about which nothing is known
+    own = np.arange(n_arms)
+    table[own, own] = np.maximum(table[own, own], rewards)
+    return HistogramModel(
+        rng.integers([1, 0, 0], [4, 3, 3], (n_arms, 3)),
+        BanditProblem(table, rewards, (0.0, 2.0)),
+    )
+
+
+@given(SEEDS, st.sampled_from(["c-ts(beta=0.1)", "c-ts", "c-ucb"]))
+@settings(max_examples=80)
+def test_ties_are_broken_in_the_same_way(seed, name):
+    assert_same_regret(name, model_with_many_ties(seed), 20, seed, 60)
+
+
+@pytest.mark.parametrize("n_arms", range(1, 14))
+def test_any_number_of_arms_gives_the_same_regret(n_arms):
+    """The loop compares arms four at a time: none may be left out."""
+    table = np.ones((n_arms, n_arms, 2))
+    table[np.arange(n_arms), np.arange(n_arms)] = [0, 1]
+    counts = np.random.default_rng(n_arms).integers(1, 9, (n_arms, 2))
+    model = HistogramModel(counts, BanditProblem(table, [0, 1], (0, 1)))
+    assert_same_regret("c-ucb", model, 4, 1, 40)
+
+
+class OnThresholds(HistogramModel):
+    """Its uniform numbers are where one reward ends and the next begins."""
+
+    def draw(self, rng, rounds):
+        return rng.integers(0, 4, (rounds, 1)) / 4
+
+    def lookup(self):
+        return super().lookup()
+
+
+def histogram_on_thresholds():
+    table = np.array([[[0.0, 1.0, 2.0], [0.5, 1.5, 2.0]], [[0.5, 1.0, 1.5], [0.0, 1.0, 2.0]]])
+    problem = BanditProblem(table, np.array([0.0, 1.0, 2.0]), (0.0, 2.0))
+    return OnThresholds(np.array([[1.0, 1.0, 2.0], [2.0, 1.0, 1.0]]), problem)
+
+
+def latent_on_edges():
+    """Rewards at the edges of the bins, the outermost included."""
+    bounds = [lambda x: x, lambda x: 1 - x]
+    return LatentModel(
+        lambda rng, size: rng.integers(0, 5, size) / 4, bounds, bounds, (0.0, 1.0), bins=4
+    )
+
+
+@pytest.mark.parametrize("model", [histogram_on_thresholds(), latent_on_edges()])
+@pytest.mark.parametrize("name", ["ucb", "c-ucb"])
+def test_numbers_between_two_rewards_count_in_the_same_way(model, name):
+    assert_same_regret(name, model, 5, 1, 200)
+
+
+def test_the_logarithm_of_many_rounds_is_that_of_each():
+    """Otherwise the bonus of UCB, computed for many rounds together, would differ."""
+    t = np.arange(1, 50_000)
+    assert_array_equal(np.log(t), [np.log(each) for each in t.tolist()])
+
+
+class OwnAct(IndexAgent):
+    def act(self):
+        return np.zeros(len(self.history.pulls), dtype=np.int64)
+
+
+class OwnUCB(UCB):
+    def index(self, history, rng):
+        return -super().index(history, rng)
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        "random",
+        "kl-ucb",
+        "tc-ucb",
+        "c-ucb(lower_bounds=True)",
+        OwnAct(UCB()),
+        IndexAgent(OwnUCB()),
+        CBandit(OwnUCB()),
+    ],
+    ids=repr,
+)
+def test_other_agents_run_round_by_round(agent, compiled):
+    evaluate("CMAB-Tabular-v0", {"agent": agent}, 30, 2, env_kwargs={"preset": "two-sided"})
+    assert compiled == [False]
+
+
+class OwnStep(TabularVectorEnv):
+    pass
+
+
+class OwnModel(TabularModel):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        (TabularVectorEnv(2), True),
+        (GivenModel(2, model=TabularModel(np.eye(2), [0.5, 0.5])), True),
+        (OwnStep(2), False),
+        (GivenModel(2, model=OwnModel(np.eye(2), [0.5, 0.5])), False),
+        (gym.wrappers.vector.RecordEpisodeStatistics(TabularVectorEnv(2)), False),
+    ],
+    ids=["family", "declared", "subclass", "subclass of a model", "wrapped"],
+)
+def test_only_environments_and_models_that_declare_it_run_in_the_loop(env, expected):
+    assert can_stand_for(make_agent("ucb"), env) is expected
+
+
+def test_every_family_and_model_of_the_package_declares_it():
+    for env_id in [name for name in gym.registry if name.startswith("CMAB-")]:
+        if env_id == "CMAB-Ratings-v0":  # needs data
+            continue
+        env = make_environment(find_environment(env_id, {}), 2, 10, {})
+        assert can_stand_for(make_agent("c-ts"), env), env_id
+
+
+def test_progress_adds_up_to_all_rounds():
+    reported = []
+    evaluate("CMAB-Tabular-v0", ["ts"], 3000, 3, progress=reported.append)
+    assert sum(reported) == 9000
+
+
+def test_a_loop_that_does_not_work_is_replaced_by_numpy(monkeypatch, compiled):
+    def damaged(*arguments):
+        raise EOFError("Ran out of input")
+
+    monkeypatch.setattr(compiled_rounds, "play_rounds", damaged)
+    with pytest.warns(UserWarning, match="numba does not work here"):
+        results = evaluate("CMAB-Tabular-v0", ["c-ucb"], 50, 2)
+    assert compiled == [False]
+    assert not results.failures
+
+
+@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("trials", [1, 3])
+def test_nothing_is_compiled_while_rounds_run(name, trials):
+    """`of` compiles the loop for the very array layouts that `play` uses."""
+    env = make_environment(find_environment("CMAB-MovieLens-v0", {}), trials, 900, {})
+    env.reset(seed=0)
+    streams = TrialStreams.for_trials(0, range(trials))
+    rounds = WholeRounds.of(make_agent(name), env, streams, (900,))
+    before = list(compiled_rounds.play_rounds.signatures)
+    while rounds.play() < 900:
+        pass
+    assert compiled_rounds.play_rounds.signatures == before
+
+
+def versions_of_a_run():
+    return evaluate("CMAB-Tabular-v0", ["c-ucb"], 10, 2).manifest["versions"]
+
+
+def test_the_switch_turns_the_loop_off(monkeypatch, compiled):
+    assert is_wanted()
+    assert versions_of_a_run()["numba"]
+    monkeypatch.setenv("CMAB_GYM_COMPILED", "0")
+    assert not is_wanted()
+    assert "numba" not in versions_of_a_run()
+    assert compiled == [True, False]
+
+
+def run(program):
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert not done.returncode, done.stderr
+    return done.stdout.split()
+
+
+def test_numba_is_loaded_by_the_first_agent_that_uses_it():
+    program = (
+        "import sys, cmab_gym\n"
+        "for agent in ('kl-ucb', 'c-ucb'):\n"
+        "    cmab_gym.evaluate('CMAB-Tabular-v0', [agent], 10, 2)\n"
+        "    print('numba' in sys.modules)\n"
+    )
+    assert run(program) == ["False", "True"]
+
+
+def test_the_loop_compiles_where_nothing_can_be_cached_on_disk():
+    program = (
+        "import numba\n"
+        "real = numba.njit\n"
+        "def njit(function, cache=False, **options):\n"
+        "    if cache:\n"
+        "        raise RuntimeError('cannot cache function: no locator available')\n"
+        "    return real(function, **options)\n"
+        "numba.njit = njit\n"
+        "import cmab_gym\n"
+        "results = cmab_gym.evaluate('CMAB-Tabular-v0', ['ucb'], 10, 2)\n"
+        "from cmab_gym.evaluation.compiled_rounds import play_rounds\n"
+        "print(len(play_rounds.signatures))"
+    )
+    assert run(program) == ["1"]
