@@ -1,4 +1,4 @@
-"""Plain agents that play one trial, and the adapter that plays B copies of them."""
+"""Plain agents that play one trial, and `Copies`, which plays B trials with them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OneTrialAgent(Protocol):
     """A plain agent: one trial, one arm, one reward at a time."""
 
     def reset(self, problem: BanditProblem, rng: Generator) -> None:
-        """Forget everything and begin a trial; take all randomness from rng."""
+        """Forget everything and begin a trial; use only rng for random numbers."""
 
     def act(self) -> int:
         """Choose an arm, from 0 to `problem.n_arms` - 1."""
@@ -37,14 +37,14 @@ class Copies:
         make: function of no arguments that returns a new `OneTrialAgent`.
 
     Raises:
-        TrialError: a copy raised an error, or returned what is not an integer.
+        TrialError: a copy raised an error, or did not return an integer.
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make
 
     def __repr__(self) -> str:
-        made = getattr(self.make, "func", self.make)  # of the registry's partial
+        made = getattr(self.make, "func", self.make)  # of the factory's partial
         return f"Copies({getattr(made, '__name__', made)})"
 
     def reset(
@@ -54,7 +54,7 @@ class Copies:
         streams = as_streams(rng, trials).generators
         self._copies: list[Any] = []
         for trial, stream in enumerate(streams):
-            with _blamed_on(trial):
+            with _errors_of(trial):
                 self._copies.append(self.make())
                 self._copies[-1].reset(problem, stream)
 
@@ -62,21 +62,22 @@ class Copies:
         """Ask each copy for its arm, int64 (B,)."""
         arms = np.empty(len(self._copies), dtype=np.int64)
         for trial, agent in enumerate(self._copies):
-            with _blamed_on(trial):
+            with _errors_of(trial):
                 arm = agent.act()
             arms[trial] = _as_int(trial, arm)
         return arms
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Tell each copy its reward."""
+        """Pass each copy its arm and reward."""
         pairs = zip(arms.tolist(), rewards.tolist(), strict=True)
         for trial, (agent, (arm, reward)) in enumerate(zip(self._copies, pairs, strict=True)):
-            with _blamed_on(trial):
+            with _errors_of(trial):
                 agent.update(arm, reward)
 
 
 @contextmanager
-def _blamed_on(trial: int) -> Iterator[None]:
+def _errors_of(trial: int) -> Iterator[None]:
+    """Turn what a copy raises into a `TrialError` of its trial."""
     try:
         yield
     except (Exception, SystemExit) as error:

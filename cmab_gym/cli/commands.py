@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import gymnasium as gym
 
-from cmab_gym.agents.registry import agent_class, agent_names, published
+from cmab_gym.agents.make import published
+from cmab_gym.agents.registry import agent_class, agent_names
 from cmab_gym.cli.tables import print_table, progress_bar
 from cmab_gym.envs.registration import ENVIRONMENTS
 from cmab_gym.files import check_writable

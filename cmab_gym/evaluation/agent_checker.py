@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cmab_gym.agents.api import Agent, AgentError
-from cmab_gym.agents.registry import agent_factory
+from cmab_gym.agents.make import agent_factory
 from cmab_gym.arrays import FloatArray
 from cmab_gym.evaluation.evaluate import label_of
 from cmab_gym.evaluation.play import Batch, find_environment, play

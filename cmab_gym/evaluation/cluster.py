@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from cmab_gym.agents.registry import without_file
+from cmab_gym.agents.make import without_file
 from cmab_gym.evaluation.play import Batch, OnProgress, play
 from cmab_gym.evaluation.results import AgentRun
 from cmab_gym.evaluation.workers import without_result

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from cmab_gym import checks
-from cmab_gym.agents.registry import agent_factory
+from cmab_gym.agents.make import agent_factory
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
 from cmab_gym.evaluation.play import Batch, OnProgress, find_environment, make_environment
 from cmab_gym.evaluation.results import AgentRun, EvaluationError, Results
@@ -39,7 +39,7 @@ def evaluate(
 
     Args:
         env_id: a registered environment ("CMAB-MovieLens-v0").
-        agents: names, classes or instances, as for `cmab_gym.agents.registry.agent_factory`; or a
+        agents: names, classes or instances, as for `cmab_gym.agents.make.agent_factory`; or a
             mapping of labels to those.
         rounds: pulls per trial, 1 or more.
         trials: number of independent trials, 1 or more.

@@ -15,7 +15,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from cmab_gym import checks
 from cmab_gym.agents.api import Agent, AgentError, TrialError
-from cmab_gym.agents.registry import AgentFactory
+from cmab_gym.agents.make import AgentFactory
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.base import BanditVectorEnv
 from cmab_gym.evaluation.results import AgentRun

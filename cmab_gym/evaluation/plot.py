@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab_gym.arrays import FloatArray
-from cmab_gym.evaluation.results import Results, short_labels, standard_deviation
+from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.evaluation.results import AgentRun, Results, short_labels, standard_deviation
 from cmab_gym.files import write_whole
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from cmab_gym.theory import LowerBound
 
 # Colours of different lightness (Okabe and Ito's, safe for colour-blind readers), dashes and
-# markers, so that curves can be told apart in black and white. 7, 5 and 11 of them: two curves
-# first look the same after 385.
+# markers, so that curves differ in black and white too. With 7, 5 and 11 of them, the first 385
+# curves look different.
 _COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
@@ -35,14 +35,14 @@ def plot_regret(
     title: str | None = None,
     lower_bound: LowerBound | None = None,
 ) -> Path:
-    """Draw the regret of every agent that finished, and write it whole or not at all.
+    """Plot the regret of every agent that finished; the file appears whole or not at all.
 
     Args:
         results: of `evaluate`.
-        path: the picture; its ending chooses the format (.png, .svg, .pdf).
-        title: above the axes; None writes environment and trials.
-        lower_bound: drawn as a thin grey line, such as that of
-            `cmab_gym.theory.graves_lai_bound(model)`; None draws none.
+        path: file to write; its extension selects the format (.png, .svg, .pdf).
+        title: above the axes; by default the environment and its keyword arguments.
+        lower_bound: drawn as a thin grey line, such as
+            `cmab_gym.theory.graves_lai_bound(model)`.
 
     Raises:
         ValueError: no agent finished.
@@ -70,14 +70,14 @@ def plot_panels(
     title: str,
     lower_bounds: Sequence[LowerBound | None] | None = None,
 ) -> None:
-    """Draw several results side by side, as the panels of one figure with one legend.
+    """Plot several results side by side, as panels of one figure with one legend.
 
     Args:
         panels: results of the same agents.
         titles: one for each panel.
-        paths: the pictures; their endings choose the formats.
-        title: of the whole.
-        lower_bounds: one for each panel, drawn as by `plot_regret`; None draws none.
+        paths: files to write; their extensions select the formats.
+        title: of the figure.
+        lower_bounds: one for each panel, drawn as by `plot_regret`.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -108,54 +108,21 @@ def plot_panels(
 
 
 def draw_regret(axes: Axes, results: Results, lower_bound: LowerBound | None = None) -> None:
-    """Draw the curves, their bands and their names into axes of the caller's."""
-    from matplotlib.ticker import MaxNLocator
-
+    """Draw the curves, their bands and their labels into given axes."""
     rounds = np.array([0, *results.checkpoints])
-    final: list[tuple[float, str, str]] = []
     names = short_labels([run.label for run in results.finished])
-    for number, (name, run) in enumerate(zip(names, results.finished, strict=True)):
-        colour = _COLOURS[number % len(_COLOURS)]
-        # A dollar sign would begin mathematics, and a leading underscore hide the curve.
-        name = f" {name}".replace("$", r"\$")
-        mean, sd = (
-            _from_zero(f) for f in (run.regret.mean(axis=0), standard_deviation(run.regret))
-        )
-        if len(run.regret) > 1:
-            axes.fill_between(rounds, mean - sd, mean + sd, color=colour, alpha=0.15, linewidth=0)
-        axes.plot(
-            rounds,
-            mean,
-            color=colour,
-            linestyle=_DASHES[number % len(_DASHES)],
-            marker=_MARKERS[number % len(_MARKERS)],
-            markersize=5,
-            markevery=max(1, len(rounds) // _MARKS),
-            label=name,
-        )
-        last = float(mean[-1])
-        text = f"{name.strip()} {last:,.0f}" if last >= 10 else f"{name.strip()} {last:.2f}"
-        final.append((last, text, colour))
+    final = [
+        _draw_curve(axes, rounds, name, run, position)
+        for position, (name, run) in enumerate(zip(names, results.finished, strict=True))
+    ]
     if lower_bound is not None:
         at = np.linspace(1, rounds[-1], 200)
         bound, grey = lower_bound.regret(at), "0.45"
         axes.plot(at, bound, color=grey, linewidth=0.8, label=" lower bound, for large t")
         final.append((float(bound[-1]), f"{lower_bound.constant:.3g} ln t", grey))
+    _style_axes(axes, results)
+    _label_curves(axes, final)
     trials = len(results.finished[0].regret)
-    unit = results.manifest.get("reward_unit", "reward")
-    axes.set_xlabel("round")
-    axes.set_ylabel(f"cumulative regret ({unit})")
-    if results.manifest.get("log_checkpoints"):
-        axes.set_xscale("log")
-        axes.set_xlim(1, rounds[-1])
-    else:
-        axes.set_xlim(0, rounds[-1])
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
-    axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3, linewidth=0.5)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    _name_curves(axes, final)
     axes.legend(
         title=f"mean of {trials} trials, band: ± 1 sd" if trials > 1 else "one trial",
         fontsize=8,
@@ -165,8 +132,50 @@ def draw_regret(axes: Axes, results: Results, lower_bound: LowerBound | None = N
     )
 
 
-def _name_curves(axes: Axes, final: Sequence[tuple[float, str, str]]) -> None:
-    """Write each curve's text beside its final value, moved apart where they would overlap."""
+def _draw_curve(
+    axes: Axes, rounds: IntArray, name: str, run: AgentRun, position: int
+) -> tuple[float, str, str]:
+    """Draw one agent's mean and band; return the final mean, its label and the colour."""
+    colour = _COLOURS[position % len(_COLOURS)]
+    # A dollar sign would begin mathematics, and a leading underscore hide the curve.
+    label = f" {name}".replace("$", r"\$")
+    mean, sd = (_from_zero(f) for f in (run.regret.mean(axis=0), standard_deviation(run.regret)))
+    if len(run.regret) > 1:
+        axes.fill_between(rounds, mean - sd, mean + sd, color=colour, alpha=0.15, linewidth=0)
+    axes.plot(
+        rounds,
+        mean,
+        color=colour,
+        linestyle=_DASHES[position % len(_DASHES)],
+        marker=_MARKERS[position % len(_MARKERS)],
+        markersize=5,
+        markevery=max(1, len(rounds) // _MARKS),
+        label=label,
+    )
+    last = float(mean[-1])
+    digits = 0 if last >= 10 else 2
+    return last, f"{label.strip()} {last:,.{digits}f}", colour
+
+
+def _style_axes(axes: Axes, results: Results) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_xlabel("round")
+    axes.set_ylabel(f"cumulative regret ({results.manifest.get('reward_unit', 'reward')})")
+    if results.manifest.get("log_checkpoints"):
+        axes.set_xscale("log")
+        axes.set_xlim(1, results.checkpoints[-1])
+    else:
+        axes.set_xlim(0, results.checkpoints[-1])
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3, linewidth=0.5)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def _label_curves(axes: Axes, final: Sequence[tuple[float, str, str]]) -> None:
+    """Write each curve's label next to its final value, moved apart where they would overlap."""
     top = axes.get_ylim()[1]
     line = 0.045 * top
     heights: list[float] = []

@@ -1,4 +1,4 @@
-"""`Results`: what an evaluation found, its table, and its files."""
+"""`Results`: the results of an evaluation, as a table and as files."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ class EvaluationError(ValueError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """What an evaluation found.
+    """The results of an evaluation.
 
     Args:
         checkpoints: the rounds at which regret was recorded.
         runs: one for each agent.
-        manifest: arguments, seed, versions and times, as JSON can hold them.
+        manifest: arguments, seed, versions and times, as JSON values.
     """
 
     checkpoints: tuple[int, ...]
@@ -112,19 +112,20 @@ class Results:
 
     @property
     def failures(self) -> dict[str, str]:
-        """Why agents ended early, by label."""
+        """The reason why each failed agent ended early, by label."""
         return {run.label: run.failure for run in self.runs if run.failure}
 
     def regret(self, label: str) -> FloatArray:
         """Return an agent's cumulative regret, float64 (trials, checkpoints).
 
         Raises:
-            ValueError: no such agent finished.
+            ValueError: no agent with this label finished.
         """
         for run in self.finished:
             if run.label == label:
                 return run.regret
-        raise ValueError(f"no results of {label!r}: there are {[r.label for r in self.finished]}")
+        finished = [run.label for run in self.finished]
+        raise ValueError(f"no results of {label!r}: expected one of {finished}")
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a long frame: agent, trial, round, regret (so far), best_arm_pulls (so far)."""
@@ -175,7 +176,7 @@ class Results:
         }
 
     def save(self, folder: str | Path) -> Path:
-        """Write `results.parquet` and `manifest.json`; each appears whole or not at all.
+        """Write `results.parquet` and `manifest.json`; each file appears whole or not at all.
 
         Returns:
             The folder.
@@ -200,8 +201,8 @@ class Results:
         """Read what `save` wrote.
 
         Raises:
-            FileNotFoundError: the folder does not hold both files.
-            ValueError: they are not those of one run.
+            FileNotFoundError: a file is missing.
+            ValueError: the files are damaged or belong to different runs.
         """
         import pandas as pd
 
@@ -209,18 +210,18 @@ class Results:
         for name in (TABLE, MANIFEST):
             if not (folder / name).is_file():
                 raise FileNotFoundError(
-                    f"{folder} has no {name}: expected a folder of Results.save"
+                    f"{folder} has no {name}: expected a folder that Results.save wrote"
                 )
         try:
             manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
             belongs = manifest.pop("table_sha256") == checksum(folder / TABLE)
         except (ValueError, KeyError) as error:
             raise ValueError(
-                f"{folder / MANIFEST} is no manifest of Results.save: {error}"
+                f"{folder / MANIFEST} is not a manifest of Results.save: {error}"
             ) from error
         if not belongs:
             raise ValueError(
-                f"{folder}: {TABLE} is not the one that {MANIFEST} describes: expected files of "
+                f"{folder}: {TABLE} is not the table that {MANIFEST} describes: expected files of "
                 "one run; run it again"
             )
         frame = pd.read_parquet(folder / TABLE)
@@ -245,7 +246,7 @@ def standard_deviation(curves: FloatArray) -> FloatArray:
 
 
 def short_labels(labels: Sequence[str]) -> list[str]:
-    """Shorten "path/to/file.py:Agent" to "Agent", unless two labels would be the same."""
+    """Shorten "path/to/file.py:Agent" to "Agent", unless two labels would become equal."""
     short = [label.rsplit(".py:", 1)[-1] for label in labels]
     return [
         full if short.count(brief) > 1 else brief for full, brief in zip(labels, short, strict=True)
@@ -253,14 +254,17 @@ def short_labels(labels: Sequence[str]) -> list[str]:
 
 
 def _as_json(value: Any) -> Any:
-    """Write an array in full, so that a run can be repeated from its manifest."""
+    """Convert an array in full, so that a run can be repeated from its manifest."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)
 
 
-def half_width(number: int, sd: float) -> float:
-    """Return half the width of the 95 % Student interval of a mean; NaN below two values."""
-    if number < 2:
+def half_width(n: int, sd: float) -> float:
+    """Return half the width of the 95 % Student interval of the mean of n values.
+
+    It is NaN for fewer than two values.
+    """
+    if n < 2:
         return float("nan")
     from scipy.special import stdtrit
 
-    return float(stdtrit(number - 1, 0.975)) * sd / float(np.sqrt(number))
+    return float(stdtrit(n - 1, 0.975)) * sd / float(np.sqrt(n))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cmab_gym.agents.registry import agent_factory
+from cmab_gym.agents.make import agent_factory
 from cmab_gym.evaluation.evaluate import (
     batch_size_of,
     checkpoint_rounds,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from cmab_gym import checks
-from cmab_gym.agents.registry import published
+from cmab_gym.agents.make import published
 from cmab_gym.evaluation.evaluate import evaluate
 from cmab_gym.evaluation.play import find_model
 from cmab_gym.evaluation.plot import plot_panels

@@ -17,6 +17,7 @@ from cmab_gym.agents import (
     register_agent,
     registry,
 )
+from cmab_gym.agents.make import agent_factory
 
 PLAIN = """
 class MyAgent:
@@ -48,7 +49,7 @@ def my_file(tmp_path):
 
 @pytest.fixture
 def own_registry(monkeypatch):
-    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    monkeypatch.setattr(registry, "SPECS", dict(registry.SPECS))
 
 
 BUILT_IN = [
@@ -91,11 +92,11 @@ def test_a_module_of_ones_own():
 
 
 def test_classes_and_instances():
-    assert isinstance(registry.agent_factory(UCB)(), IndexAgent)
-    assert isinstance(registry.agent_factory(TS(beta=2))(), IndexAgent)
+    assert isinstance(agent_factory(UCB)(), IndexAgent)
+    assert isinstance(agent_factory(TS(beta=2))(), IndexAgent)
     shared = CBandit(UCB())
-    assert registry.agent_factory(shared)() is not shared
-    assert repr(registry.agent_factory(shared)()) == repr(shared)
+    assert agent_factory(shared)() is not shared
+    assert repr(agent_factory(shared)()) == repr(shared)
 
 
 def test_a_decorator_registers(own_registry):
@@ -110,7 +111,7 @@ def test_a_decorator_registers(own_registry):
     assert register_agent("greedy")(Greedy) is Greedy  # the same twice is silent
     with pytest.raises(ValueError, match="'greedy' belongs to"):
         register_agent("greedy")(UCB)
-    with pytest.raises(ValueError, match="expected no ':'"):
+    with pytest.raises(ValueError, match="expected a name without ':'"):
         register_agent("c-greedy")
 
 
@@ -119,9 +120,9 @@ def test_an_entry_point_registers(monkeypatch):
         name, value = "theirs", "cmab_gym.agents.policies.ucb:UCB"
 
     monkeypatch.setattr(registry, "_entry_points", lambda: (Point,))
-    registry._plugins.cache_clear()
+    registry.plugins.cache_clear()
     assert repr(make_agent("c-theirs")) == "CBandit(UCB(B=None))"
-    registry._plugins.cache_clear()
+    registry.plugins.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -135,11 +136,11 @@ def test_an_entry_point_registers(monkeypatch):
 def test_a_plugin_that_cannot_be_used_is_told_and_left_out(name, value, monkeypatch):
     point = type("Point", (), {"name": name, "value": value})
     monkeypatch.setattr(registry, "_entry_points", lambda: (point,))
-    registry._plugins.cache_clear()
+    registry.plugins.cache_clear()
     with pytest.warns(UserWarning, match=f"agent '{name}' of an installed package .* is left out"):
         assert repr(make_agent("ucb")) == "IndexAgent(UCB(B=None))"
     assert agent_names() == BUILT_IN
-    registry._plugins.cache_clear()
+    registry.plugins.cache_clear()
 
 
 def test_a_file_may_import_its_neighbour_and_have_any_name(tmp_path):
@@ -186,10 +187,10 @@ def test_an_index_agent_needs_a_policy(wrong):
         ("ubc", r"unknown agent 'ubc': did you mean 'ucb'.*file.py:Class"),
         ("UCB", r"unknown agent 'UCB': did you mean 'ucb'"),
         ("c-random", r"unknown agent 'c-random'"),
-        ("ucb(", r"expected name\(parameter=number"),
-        ("ucb(5)", r"expected name\(parameter=number"),
+        ("ucb(", r"expected name\(parameter=value"),
+        ("ucb(5)", r"expected name\(parameter=value"),
         ("ucb(b=5)", r"UCB: .*'b'; its parameters are \['B'\]"),
-        ("ucb(B=__import__('os'))", r"expected name\(parameter=number"),
+        ("ucb(B=__import__('os'))", r"expected name\(parameter=value"),
         ("no_such_module:Agent", r"cannot import 'no_such_module'"),
         (
             "cmab_gym.agents.policies.ucb:UBC",
@@ -231,7 +232,7 @@ def test_copies_are_independent(my_file):
         def update(self, arm, reward):
             self.total += reward
 
-    agent = registry.agent_factory(Counts)()
+    agent = agent_factory(Counts)()
     agent.reset(tabular_model().problem, 4, 0)
     arms = np.array([agent.act() for _ in range(50)])
     assert len({tuple(column) for column in arms.T.tolist()}) == 4

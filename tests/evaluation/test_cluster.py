@@ -12,7 +12,7 @@ import pytest
 from distributed import LocalCluster
 from numpy.testing import assert_array_equal
 
-from cmab_gym.agents.registry import agent_factory, without_file
+from cmab_gym.agents.make import agent_factory, without_file
 from cmab_gym.cli import main
 from cmab_gym.evaluation import Results, Sweep, cluster, evaluate, sweep
 

@@ -247,7 +247,7 @@ def test_failures_can_be_kept_without_an_error():
     results = evaluate(TABULAR, [FailsToLearn, "ucb"], **SETTINGS, on_error="keep")
     assert set(results.failures) == {"FailsToLearn"}
     assert results.summary()["agent"].tolist() == ["ucb"]
-    with pytest.raises(ValueError, match=r"no results of 'FailsToLearn': there are \['ucb'\]"):
+    with pytest.raises(ValueError, match=r"no results of 'FailsToLearn': .* one of \['ucb'\]"):
         results.regret("FailsToLearn")
 
 
@@ -326,7 +326,7 @@ class _Holds(Plain):
 
 
 def test_agents_and_environments_of_ones_own_play_in_workers(monkeypatch):
-    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    monkeypatch.setattr(registry, "SPECS", dict(registry.SPECS))
 
     @registry.register_agent("greedy")
     class Greedy:
@@ -492,7 +492,7 @@ def test_the_contract_finds_what_breaks_it():
         check_agent(Global)
     with pytest.raises(ValueError, match=r"forget everything in reset\(\)"):
         check_agent(RemembersAll())
-    with pytest.raises(ValueError, match="use only a trial.s own row"):
+    with pytest.raises(ValueError, match=r"use only a trial.s own row"):
         check_agent(Mixes)
     with pytest.raises(ValueError, match=r"KeyError: .arm."):
         check_agent(FailsToLearn)

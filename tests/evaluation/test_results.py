@@ -58,7 +58,7 @@ def test_what_is_loaded_is_what_was_saved(results, tmp_path):
     with pytest.raises(ValueError, match="expected files of one run"):
         Results.load(tmp_path)
     (tmp_path / "manifest.json").write_text('{"rounds": ')
-    with pytest.raises(ValueError, match=r"manifest.json is no manifest of Results.save"):
+    with pytest.raises(ValueError, match=r"manifest.json is not a manifest of Results.save"):
         Results.load(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"has no results.parquet"):
         Results.load(tmp_path / "elsewhere")

@@ -248,7 +248,7 @@ def cut(path):
     [
         ("results.parquet", cut, "not the one that manifest.json describes"),
         ("results.parquet", Path.unlink, "has no results.parquet"),
-        ("manifest.json", cut, "is no manifest of Results.save"),
+        ("manifest.json", cut, "is not a manifest of Results.save"),
         ("manifest.json", lambda path: path.write_text("[1]"), "counts as not played"),
         ("manifest.json", lambda path: path.write_text("null"), "counts as not played"),
     ],

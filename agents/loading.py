@@ -1,0 +1,79 @@
+"""Classes by where they are: "package.module:Class" or "path/to/file.py:Class"."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from cmab_gym import checks
+
+
+def load_target(target: str) -> Any:
+    """Import what a target names.
+
+    Args:
+        target: "package.module:attribute" or "path/to/file.py:attribute".
+
+    Raises:
+        ValueError: the module cannot be imported, or has no such attribute.
+        FileNotFoundError: there is no such file.
+    """
+    where, _, attribute = target.rpartition(":")
+    module = _load_file(Path(where)) if where.endswith(".py") else _load_module(where)
+    found = getattr(module, attribute, None)
+    if found is None:
+        classes = [name for name, value in vars(module).items() if isinstance(value, type)]
+        raise ValueError(checks.unknown(f"name in {where}", attribute, classes))
+    return found
+
+
+def _load_module(name: str) -> ModuleType:
+    try:
+        with _importable(Path.cwd()):
+            return importlib.import_module(name)
+    except ImportError as error:
+        raise ValueError(
+            f"cannot import {name!r} ({error}): expected an installed module, or path/to/file.py"
+        ) from error
+
+
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not a file: expected path/to/file.py:Class")
+    return _execute(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _execute(path: Path, _: int) -> ModuleType:
+    """Run a user's file, once for each time that it was written."""
+    name = f"_cmab_gym_user_{path.stem}_{zlib.crc32(str(path).encode()):08x}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{path} cannot be imported: expected a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with _importable(path.parent):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise ValueError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    return module
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Let imports find the files of a folder, as Python does for a script."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))

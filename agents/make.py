@@ -1,0 +1,190 @@
+"""Agents from what a user writes: a name with parameters, a class, an instance, a file."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cmab_gym.agents.api import Agent
+from cmab_gym.agents.index_agent import IndexAgent
+from cmab_gym.agents.loading import load_target
+from cmab_gym.agents.one_trial import Copies
+from cmab_gym.agents.registry import PLAYERS, agent_class, is_policy, split_prefix
+from cmab_gym.agents.rl.frozen import Frozen
+
+AgentFactory = Callable[[], Agent]
+_TRAINED = ".zip"  # ends the name of a file that `cmab-gym train` wrote
+
+# The parameters behind the paper's figures 10 to 15, whose rewards are 1 to 5 stars: B = 5 for UCB
+# and the variance 4 / (n + 1) for Thompson sampling.
+PUBLISHED: dict[str, dict[str, float]] = {"ucb": {"B": 5.0}, "ts": {"B": 4.0, "beta": 1.0}}
+
+
+def make_agent(name: str, **parameters: Any) -> Agent:
+    """Make an agent from its name.
+
+    Args:
+        name: a registered name ("c-ucb"), one with parameters ("c-ucb(B=5)"), a class of your own
+            ("my_file.py:MyAgent", "package.module:MyPolicy"), or a file that `cmab-gym train` wrote
+            ("model.zip"). The prefix "c-" gives the correlated version of an index policy, "tc-"
+            the one with tightened pseudo-rewards.
+        parameters: passed to the policy or agent; they override those in the name.
+
+    Raises:
+        ValueError: the name or a parameter is unknown, or the class lacks a method.
+        FileNotFoundError: there is no such file.
+
+    Examples:
+        >>> make_agent("c-ucb(B=5)")
+        CBandit(UCB(B=5))
+    """
+    return agent_factory(name, **parameters)()
+
+
+def agent_factory(agent: Any, **parameters: Any) -> AgentFactory:
+    """Return a function that makes a new `Agent`.
+
+    Args:
+        agent: a name as for `make_agent`, a class, or an instance: of an agent, of a policy, or of
+            a plain one-trial agent.
+        parameters: as for `make_agent`, for a name or a class.
+
+    Raises:
+        ValueError, FileNotFoundError: as `make_agent`.
+    """
+    if isinstance(agent, str):
+        name, in_name = _parse(agent)
+        named = (*_split(name), {**in_name, **parameters})
+        factory = _named_factory(*named)  # here, so that a wrong name raises at once
+        # A worker process must find the class of a user's file by name: it has not loaded the file.
+        return partial(_make_named, *named) if ".py:" in name else factory
+    if isinstance(agent, type):
+        return _from_class(agent, "", parameters)
+    if isinstance(agent, list | tuple | dict):
+        raise ValueError(f"agent {agent!r}: expected one agent, not several")
+    if is_policy(agent):
+        return partial(IndexAgent, agent)
+    _check_methods(agent, type(agent).__name__)
+    clone = partial(copy.deepcopy, agent)
+    return clone if _plays_batches(agent) else partial(Copies, clone)
+
+
+def published(*names: str) -> dict[str, str]:
+    """Add the parameters behind the paper's figures 10 to 15 to agents' names, for `evaluate`.
+
+    Args:
+        names: as for `make_agent`. Parameters in a name take precedence.
+
+    Returns:
+        A mapping of each name to the name with parameters.
+
+    Examples:
+        >>> published("c-ucb", "ts(beta=2)")
+        {'c-ucb': 'c-ucb(B=5.0)', 'ts(beta=2)': 'ts(B=4.0, beta=2)'}
+    """
+    result = {}
+    for label in names:
+        name, given = _parse(label)
+        parameters = {**PUBLISHED.get(split_prefix(name)[1], {}), **given}
+        inside = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
+        result[label] = f"{name}({inside})" if inside else name
+    return result
+
+
+def without_file(make: AgentFactory) -> AgentFactory:
+    """Return a factory that holds the class itself, where `make` would look for it in a file."""
+    if isinstance(make, partial) and make.func is _make_named:
+        return _named_factory(*make.args)
+    return make
+
+
+def _parse(text: str) -> tuple[str, dict[str, Any]]:
+    if not isinstance(text, str):
+        raise ValueError(f"agent {text!r}: expected a name, such as 'c-ucb'")
+    # A path may hold parentheses too: the parameters come after the class or the trained agent.
+    start = text.find("(", max(text.rfind(".py:"), text.rfind(_TRAINED)) + 1)
+    if start < 0:
+        return text, {}
+    name, rest = text[:start], text[start + 1 :]
+    try:
+        call = ast.parse(f"f({rest}", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError
+        return name, {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError):
+        raise ValueError(f"agent {text!r}: expected name(parameter=value, ...)") from None
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Split a name into prefix and rest, and make a file's path absolute.
+
+    A name that is a file has no prefix; a worker process may run in another folder.
+    """
+    if name.endswith(_TRAINED):
+        return "", str(Path(name).resolve())
+    prefix, base = split_prefix(name)
+    if prefix and Path(name.rpartition(":")[0] or "-").is_file():
+        prefix, base = "", name
+    where, colon, attribute = base.rpartition(":")
+    if where.endswith(".py"):
+        base = f"{Path(where).resolve()}{colon}{attribute}"
+    return prefix, base
+
+
+def _make_named(prefix: str, name: str, parameters: dict[str, Any]) -> Agent:
+    return _named_factory(prefix, name, parameters)()
+
+
+def _named_factory(prefix: str, name: str, parameters: dict[str, Any]) -> AgentFactory:
+    if ":" in name and not name.endswith(_TRAINED):
+        cls = load_target(name)
+        if prefix and not is_policy(cls):
+            raise ValueError(
+                f"{name!r}: {prefix!r} needs an index policy, a class with index() and no act()"
+            )
+        return _from_class(cls, prefix, parameters)
+    if name.endswith(_TRAINED):
+        factory = _from_class(Frozen, "", {"path": name, **parameters})
+    else:
+        factory = _from_class(agent_class(prefix + name), prefix, parameters)
+    factory()  # so that a wrong parameter or a missing package raises at once
+    return factory
+
+
+def _from_class(cls: Any, prefix: str, parameters: dict[str, Any]) -> AgentFactory:
+    label = getattr(cls, "__name__", repr(cls))
+    if not callable(cls):
+        raise ValueError(f"{label} is not a class: expected an agent or policy class")
+    player = PLAYERS[prefix]
+    taken = inspect.signature(cls).parameters
+    own = inspect.signature(player).parameters if prefix else {}
+    options = {key: parameters[key] for key in parameters if key in own and key not in taken}
+    parameters = {key: value for key, value in parameters.items() if key not in options}
+    try:
+        inspect.signature(cls).bind(**parameters)
+    except TypeError as error:
+        known = [*taken, *(key for key in own if key != "policy")]
+        raise ValueError(f"{label}: {error}; its parameters are {known or 'none'}") from None
+    if is_policy(cls):
+        return partial(player, cls(**parameters), **options)
+    _check_methods(cls, label)
+    make = partial(cls, **parameters)
+    return make if _plays_batches(cls) else partial(Copies, make)
+
+
+def _check_methods(thing: Any, label: str) -> None:
+    missing = [name for name in ("reset", "act", "update") if not hasattr(thing, name)]
+    if missing:
+        raise ValueError(
+            f"{label} has no method {missing[0]}: expected reset(problem, rng), act() and "
+            "update(arm, reward), or a policy with index(history, rng)"
+        )
+
+
+def _plays_batches(thing: Any) -> bool:
+    return "trials" in inspect.signature(thing.reset).parameters
