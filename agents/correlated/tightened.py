@@ -50,7 +50,8 @@ class TightenedCBandit(CBandit):
         phi = self.history.phi
         if self.tight_bounds is None:
             return phi
-        return np.minimum(phi, self.tight_bounds.values.transpose(0, 2, 1))
+        tightened: FloatArray = np.minimum(phi, self.tight_bounds.values.transpose(0, 2, 1))
+        return tightened
 
     def allowed_arms(self) -> BoolArray:
         """Return the arms that neither plain nor tightened pseudo-rewards rule out, bool (B, K)."""

@@ -38,5 +38,5 @@ class UCB:
         """Compute the index, float64 (B, K): see `IndexPolicy.index`."""
         B = scale_of(self.B, history.problem)
         # B sqrt(2 ln t / n) in two factors, as the compiled loop has it.
-        bonus = np.sqrt(2 * np.log(history.t)) * np.sqrt(B**2 / history.pulls)
+        bonus: FloatArray = np.sqrt(2 * np.log(history.t)) * np.sqrt(B**2 / history.pulls)
         return history.means + bonus

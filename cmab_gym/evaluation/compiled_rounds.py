@@ -81,9 +81,9 @@ class Scores(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Arrays (K,) that each trial overwrites: the significant arms are also listed."""
+    """Arrays (K,) that each trial overwrites: the index, standard error and state of each arm."""
 
-    index: FloatArray
+    value: FloatArray
     error: FloatArray
     significant: BoolArray
     listed: IntArray
@@ -148,12 +148,12 @@ def _play_trial(
     scores: Scores,
     scratch: _Scratch,
 ) -> None:
-    n_arms = scratch.index.size
+    n_arms = scratch.value.size
     support, thresholds, table, cuts = lookup
     for arm in range(n_arms):
         scratch.error[arm] = _standard_error(error, counts.pulls[trial, arm])
     n_significant, changed = 0, True  # changed: other arms may be significant than before
-    checkpoint = np.searchsorted(scores.checkpoints, t, side="right")
+    checkpoint = int(np.searchsorted(scores.checkpoints, t, side="right"))
     for i in range(draws.uniform.shape[0]):
         now = t + i
         if now < n_arms:
@@ -166,8 +166,8 @@ def _play_trial(
                     n_significant = _find_significant(trial, now, counts, scratch)
                 _find_allowed(trial, counts, bounds, n_significant, changed, scratch)
                 for arm in range(n_arms):
-                    scratch.index[arm] = scratch.index[arm] if scratch.allowed[arm] else -np.inf
-        arm = _largest(scratch.index, draws.uniform[i, trial])
+                    scratch.value[arm] = scratch.value[arm] if scratch.allowed[arm] else -np.inf
+        arm = _largest(scratch.value, draws.uniform[i, trial])
         reward, j = _look_up(draws.outcomes, i, trial, arm, support, thresholds, table, cuts)
         _count_pull(trial, arm, reward, counts)
         scratch.error[arm] = _standard_error(error, counts.pulls[trial, arm])
@@ -185,8 +185,8 @@ def _standard_error(error: StandardError, pulls: int) -> float:
 @_inlined
 def _set_first_index(trial: int, counts: Counts, scratch: _Scratch) -> None:
     """Leave only the arms without a pull."""
-    for arm in range(scratch.index.size):
-        scratch.index[arm] = -np.inf if counts.pulls[trial, arm] else 0.0
+    for arm in range(scratch.value.size):
+        scratch.value[arm] = -np.inf if counts.pulls[trial, arm] else 0.0
 
 
 @_inlined
@@ -199,18 +199,18 @@ def _set_index(
     noise: FloatArray | None,
 ) -> None:
     # z and noise are arguments, so that numba leaves the branch of the one that is None out.
-    for arm in range(scratch.index.size):
+    for arm in range(scratch.value.size):
         if noise is not None:
             above = noise[i, trial, arm] * scratch.error[arm]
-            scratch.index[arm] = counts.means[trial, arm] + above
+            scratch.value[arm] = counts.means[trial, arm] + above
         if z is not None:
-            scratch.index[arm] = counts.means[trial, arm] + z[i] * scratch.error[arm]
+            scratch.value[arm] = counts.means[trial, arm] + z[i] * scratch.error[arm]
 
 
 @_inlined
 def _find_significant(trial: int, t: int, counts: Counts, scratch: _Scratch) -> int:
     """Mark and list the significant arms; return how many there are."""
-    n_arms, n_significant = scratch.index.size, 0
+    n_arms, n_significant = scratch.value.size, 0
     for k in range(n_arms):
         scratch.significant[k] = counts.pulls[trial, k] * n_arms >= t
         if scratch.significant[k]:
@@ -229,7 +229,7 @@ def _find_allowed(
     scratch: _Scratch,
 ) -> None:
     """Mark the empirically competitive arms and the best significant ones."""
-    n_arms, best = scratch.index.size, -np.inf
+    n_arms, best = scratch.value.size, -np.inf
     for i in range(n_significant):
         best = max(best, counts.means[trial, scratch.listed[i]])
     n_wanted = 0

@@ -54,7 +54,8 @@ class WholeRounds:
         self.regret: FloatArray = np.zeros((env.num_envs, n_checkpoints))
         self.best_arm_pulls: IntArray = np.zeros((env.num_envs, n_checkpoints), dtype=np.int64)
         self._n_arms, self._horizon = model.n_arms, checkpoints[-1]
-        self._lookup = model.lookup()
+        self._lookup = lookup = model.lookup()
+        self._outcome_type = np.int64 if lookup and lookup.table is not None else np.float64
         self._counts = loop.Counts(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape))
         self._error = loop.StandardError(*_standard_error(policy, model.problem))
         self._bounds = _bounds(model.problem, env.num_envs) if type(agent) is CBandit else None
@@ -71,7 +72,7 @@ class WholeRounds:
         cls, agent: Agent, env: Any, streams: TrialStreams, checkpoints: Sequence[int]
     ) -> WholeRounds | None:
         """Return the compiled run of an agent on an environment; None if there is none."""
-        if not (can_stand_for(agent, env) and is_wanted()):
+        if not (isinstance(agent, IndexAgent) and can_stand_for(agent, env) and is_wanted()):
             return None
         try:
             rounds = cls(agent, env, streams, checkpoints)
@@ -120,8 +121,9 @@ class WholeRounds:
 
     def _play_none(self) -> None:
         """Compile or load the loop, so that its time is not counted as that of a round."""
-        trials, outcome = len(self.regret), np.float64 if self._lookup.table is None else np.int64
-        self._play(0, np.empty((0, trials, 1), outcome), np.empty((0, trials)))
+        trials = len(self.regret)
+        outcomes = np.empty((0, trials, 1), self._outcome_type)
+        self._play(0, outcomes, np.empty((0, trials)))
 
 
 def can_stand_for(agent: object, env: object) -> bool:
