@@ -314,15 +314,9 @@ def _say_left_out(provenance: Mapping[str, Any]) -> None:
 
 def _reproduce(chosen: argparse.Namespace) -> int:
     from cmab_gym.envs_data.cache import locate
-    from cmab_gym.paper.panels import PANELS
-    from cmab_gym.paper.reproduce import on_ratings, reproduce
+    from cmab_gym.paper import find_panels, on_ratings, reproduce
 
-    known = {panel.name.removeprefix("fig"): panel for panel in PANELS}
-    asked = [name.removeprefix("fig") for name in chosen.panels]
-    for name in asked:
-        if not any(key == name or key[:-1] == name for key in known):
-            raise ValueError(f"no panel {name!r}: expected figures or panels of {', '.join(known)}")
-    panels = [p for key, p in known.items() if not asked or key in asked or key[:-1] in asked]
+    panels = find_panels(*chosen.panels)
     if chosen.data is not None:
         panels = on_ratings(panels, locate(chosen.data).resolve())
     rounds, trials = (500, 10) if chosen.quick else (5000, 100)
