@@ -1,4 +1,4 @@
-"""`python -m cmab_gym` is the command `cmab-gym`."""
+"""`python -m cmab_gym` runs the command `cmab-gym`."""
 
 import sys
 

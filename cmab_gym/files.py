@@ -37,4 +37,6 @@ def check_writable(folder: Path) -> None:
         OSError: the folder cannot be created or written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / f".writable-{uuid4().hex[:8]}", Path.touch)
+    probe = folder / f".writable-{uuid4().hex[:8]}"
+    probe.touch()
+    probe.unlink()

@@ -1,5 +1,5 @@
-"""The command `cmab-gym`."""
+"""The command `cmab-gym`: its entry point, parser, commands and tables."""
 
-from cmab_gym.cli.commands import main
+from cmab_gym.cli.entry_point import main
 
 __all__ = ["main"]

@@ -1,31 +1,40 @@
-"""What the command line prints: tables that fit the terminal, and progress bars."""
+"""What the command line prints: tables that fit the terminal, progress bars and notes."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
 
-_PIPE_WIDTH = 160  # a file or a pipe has no width: wide enough that nothing is wrapped
+PIPE_WIDTH = 160  # columns of a file or a pipe, which have no width of their own
+
+
+class _Console(Console):
+    """A console that raises when its reader has closed it, instead of ending the process."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 def console(stderr: bool = False) -> Console:
     """Return a console for standard output or standard error."""
-    from rich.console import Console
-
-    class Passing(Console):
-        """Lets the caller see that nobody reads on, instead of ending the process."""
-
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
     stream = sys.stderr if stderr else sys.stdout
     terminal = stream is not None and stream.isatty()
-    return Passing(stderr=stderr, highlight=False, width=None if terminal else _PIPE_WIDTH)
+    return _Console(stderr=stderr, highlight=False, width=None if terminal else PIPE_WIDTH)
 
 
 def print_table(
@@ -38,56 +47,55 @@ def print_table(
         rows: their cells.
         droppable: names of columns to leave out, the first one first, while the table is too wide.
     """
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
     out = console()
     kept = _fitting(header, rows, droppable, out.width)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for place in kept:
-        numeric = rows[0][place].lstrip("+-")[:1].isdigit() if rows else False
-        whole = numeric or place == 0
-        justify = "right" if numeric else "left"
-        table.add_column(header[place], justify=justify, no_wrap=whole, overflow="fold")  # type: ignore[arg-type]
+    for column in kept:
+        numeric = rows[0][column].lstrip("+-")[:1].isdigit() if rows else False
+        table.add_column(
+            header[column],
+            justify="right" if numeric else "left",
+            no_wrap=numeric or column == 0,
+            overflow="fold",
+        )
     for row in rows:
-        table.add_row(*(escape(row[place]) for place in kept))
+        table.add_row(*(escape(row[column]) for column in kept))
     out.print(table)
 
 
 def _fitting(
     header: Sequence[str], rows: Sequence[Sequence[str]], droppable: Collection[str], width: int
 ) -> list[int]:
+    """Return the indices of the columns to print."""
     kept = list(range(len(header)))
     sizes = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
     for name in droppable:
-        if sum(sizes[place] + 2 for place in kept) <= width:
+        if sum(sizes[column] + 2 for column in kept) <= width:
             break
         kept.remove(header.index(name))
     return kept
 
 
+def print_left_out(provenance: Mapping[str, Any]) -> None:
+    """Print on standard error how many ratings of a file are not used."""
+    counts = provenance.get("left_out", {})
+    some = [f"{count:,} {reason}" for reason, count in counts.items() if count]
+    if some:
+        print(f"left out of {provenance['source']}: {', '.join(some)}", file=sys.stderr)
+
+
 @contextmanager
 def progress_bar(what: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error, from the first time it advances on.
+    """Show a progress bar on standard error, once it has advanced.
 
     Args:
-        what: what is being done.
-        total: how many units there are; None if that is unknown.
-        unit: "rounds", or "bytes", which are shown as file sizes.
+        what: the word in front of the bar, such as "running".
+        total: number of units; None if it is unknown.
+        unit: "rounds", "panels", or "bytes", which are shown as file sizes.
 
     Yields:
         A function to call with the number of units done since the last call.
     """
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
     count = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
     label = TextColumn("" if unit == "bytes" else unit)
     columns = (TextColumn(what), BarColumn(), count, label, TimeRemainingColumn())

@@ -1,16 +1,17 @@
-"""The experiments of the paper, as data: what each panel of its figures plays and shows."""
+"""The experiments of the paper as data: the problem and the published values of every panel."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 AGENTS = ("ucb", "ts", "c-ucb", "c-ts")
 ROUNDS, TRIALS = 5000, 100
-READ_AT = 4800  # the last marker of the curves, at which the published values were read
-READING_ERROR = 0.02  # relative, of a published value
+READ_AT = 4800  # round of the curves' last marker, where the published values were read
+READING_ERROR = 0.02  # relative error of a published value
 
 
 @dataclass(frozen=True)
@@ -19,18 +20,19 @@ class Panel:
 
     Args:
         figure: number of the figure.
-        letter: of the panel.
-        title: what it shows.
+        letter: letter of the panel.
+        title: what the panel shows.
         env_id: the environment.
-        env_kwargs: its keywords.
-        settings: "published", the B and beta of the figures of rated items, or "default".
-        regret: the published mean regret at round `READ_AT`, by agent; empty where the paper
-            gives no number that can be read.
+        env_kwargs: its keyword arguments.
+        settings: parameters of the agents: "published", the B and beta of the figures on rated
+            items, or "default".
+        regret: the published mean regret at round `READ_AT`, by agent; empty where it cannot be
+            read from the figure.
         competitive: the published C; None where there is none.
-        draws: keyword and values of a random choice that the paper does not give; agreement can
-            only be expected with the range over them, the panel's own among them.
-        note: why exact agreement cannot be expected, "" where it can.
-        stand_in: whether other data are played than the paper's.
+        draws: a keyword argument and its possible values, for a random choice that the paper does
+            not state; the published values are compared with the range over them.
+        note: why exact agreement cannot be expected; "" where it can.
+        stand_in: whether other data stand in for the paper's.
     """
 
     figure: int
@@ -113,7 +115,7 @@ def _poetry(
     )  # fmt: skip
 
 
-# Regrets of figures 10 to 12 were read from the pictures; C is printed in their captions.
+# The regrets of figures 10 to 12 were read from the pictures; C is printed in the captions.
 PANELS: tuple[Panel, ...] = (
     _tabular("a", "Table 1 (a): bounded regret", "table1-a", 1),
     _tabular("b", "Table 1 (b): all arms competitive", "table1-b", 2),
@@ -152,3 +154,47 @@ FIGURES: Mapping[int, str] = MappingProxyType(
         15: "Goodreads poetry, a tenth of the data for learning",
     }
 )
+
+
+def find_panels(*names: str) -> list[Panel]:
+    """Return the panels with the given names, in the order of `PANELS`.
+
+    Args:
+        names: panels ("10a", "fig10a") or figures ("10", all of its panels); none selects all.
+
+    Raises:
+        ValueError: there is no such panel or figure.
+    """
+    keys = [name.removeprefix("fig") for name in names]
+    known = {f"{panel.figure}{panel.letter}": panel for panel in PANELS}
+    for key in keys:
+        if key not in known and key not in map(str, FIGURES):
+            raise ValueError(
+                f"no panel {key!r}: expected figures ({', '.join(map(str, FIGURES))}) or panels "
+                f"({', '.join(known)})"
+            )
+    return [
+        panel
+        for key, panel in known.items()
+        if not keys or key in keys or str(panel.figure) in keys
+    ]
+
+
+def on_ratings(panels: Sequence[Panel], data: str | Path) -> list[Panel]:
+    """Use real ratings in the panels whose data are a stand-in.
+
+    Args:
+        panels: any panels; those without a stand-in stay as they are.
+        data: path of the ratings, such as `goodreads_interactions_poetry.json.gz`.
+    """
+    return [
+        replace(
+            panel,
+            env_kwargs={**panel.env_kwargs, "data": str(data)},
+            stand_in=False,
+            note="the masked entries are random: see the range over draws",
+        )
+        if panel.stand_in
+        else panel
+        for panel in panels
+    ]

@@ -3,8 +3,7 @@ import json
 import gymnasium as gym
 import pytest
 
-import cmab_gym
-from cmab_gym.paper.panels import AGENTS, FIGURES, PANELS
+from cmab_gym.paper.panels import AGENTS, FIGURES, PANELS, find_panels
 from cmab_gym.theory import analyse
 
 BY_NAME = {panel.name: panel for panel in PANELS}
@@ -13,11 +12,30 @@ BY_NAME = {panel.name: panel for panel in PANELS}
 def test_there_are_23_panels_of_9_figures():
     assert len(PANELS) == len(BY_NAME) == 23
     assert {panel.figure for panel in PANELS} == set(FIGURES)
-    assert cmab_gym.__version__
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        ([], list(BY_NAME)),
+        (["10"], ["fig10a", "fig10b", "fig10c"]),
+        (["fig10b"], ["fig10b"]),
+        (["10b", "fig5"], ["fig5a", "fig5b", "fig10b"]),
+        (["10b", "10"], ["fig10a", "fig10b", "fig10c"]),
+    ],
+)
+def test_panels_are_found_by_figure_and_by_name(names, found):
+    assert [panel.name for panel in find_panels(*names)] == found
+
+
+@pytest.mark.parametrize("name", ["99", "1", "10d", "a", "", "fig"])
+def test_an_unknown_panel_is_refused(name):
+    with pytest.raises(ValueError, match=r"no panel .*: expected figures \(5, 7, .*panels \(5a, "):
+        find_panels("10a", name)
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
-def test_every_panel_plays(panel):
+def test_every_panel_and_draw_makes_an_environment(panel):
     env = gym.make(panel.env_id, **panel.env_kwargs)
     env.reset(seed=0)
     assert env.step(0)[4]["regret"] >= 0
@@ -46,8 +64,7 @@ def test_published_values_are_those_read_from_the_figures(raw_data):
                 assert panel.competitive == given["C"]
                 for agent in AGENTS:
                     assert panel.regret.get(agent) == given.get(agent)
-                settings = {"mask_p": "mask", "pad_q": "pad"}
-                for name, keyword in settings.items():
+                for name, keyword in {"mask_p": "mask", "pad_q": "pad"}.items():
                     if name in given:
                         assert panel.env_kwargs[keyword] == given[name]
                 assert panel.env_kwargs["train_share"] == figure["train_share"]

@@ -1,4 +1,4 @@
-"""Agreement with the paper's figures, within stated tolerances; all runs have fixed seeds."""
+"""Agreement with the paper's figures within stated tolerances; the seeds are fixed."""
 
 from functools import cache
 
@@ -9,10 +9,10 @@ from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.evaluation import evaluate
 from cmab_gym.theory import analyse
 
-# Measured by two implementations of the published settings: pad to (C-UCB, C-TS), round 4800.
+# Measured at round 4800 by two implementations of the published settings; by pad, C-UCB and C-TS.
 UCB, TS = 1890, 1378
 MOVIES = {0.1: (182, 162), 0.4: (658, 573), 0.6: (1274, 1068)}
-# Figure 10, read from the picture: mask to (C, UCB, TS, C-UCB, C-TS).
+# Read from figure 10; by mask, C, UCB, TS, C-UCB and C-TS.
 GENRES = {
     0.25: (4, 1817, 879, 262, 211),
     0.5: (11, 1817, 862, 870, 422),
@@ -20,19 +20,19 @@ GENRES = {
 }
 
 
-def regret_at_4800(agents, trials, **settings):
+def regret_at_4800(agents, trials, **env_kwargs):
     results = evaluate(
         "CMAB-MovieLens-v0",
         published(*agents),
         4800,
         trials,
-        env_kwargs=settings,
+        env_kwargs=env_kwargs,
         checkpoints=[4800],
     )
     return tuple(results.regret(agent).mean() for agent in agents)
 
 
-def test_movies_without_knowledge():
+def test_movies_without_pseudo_rewards():
     ucb, ts = regret_at_4800(["ucb", "ts"], 100, task="movie")
     assert ucb == pytest.approx(UCB, rel=0.05)
     assert ts == pytest.approx(TS, rel=0.05)
@@ -45,7 +45,7 @@ def test_movies_with_pseudo_rewards(pad):
 
 
 @cache
-def genre_without_knowledge(draw):
+def genres_without_pseudo_rewards(draw):
     return regret_at_4800(["ucb", "ts"], 40, genre_draw=draw)
 
 
@@ -53,10 +53,10 @@ def genre_without_knowledge(draw):
 def test_genres_lie_inside_the_range_over_the_draws(mask):
     rows = []
     for draw in range(5):
-        settings = {"genre_draw": draw, "mask": mask}
-        competitive = analyse(movielens_model(**settings)).n_competitive
-        known = regret_at_4800(["c-ucb", "c-ts"], 40, **settings)
-        rows.append((competitive, *genre_without_knowledge(draw), *known))
+        env_kwargs = {"genre_draw": draw, "mask": mask}
+        competitive = analyse(movielens_model(**env_kwargs)).n_competitive
+        correlated = regret_at_4800(["c-ucb", "c-ts"], 40, **env_kwargs)
+        rows.append((competitive, *genres_without_pseudo_rewards(draw), *correlated))
     for value, over_draws in zip(GENRES[mask], zip(*rows, strict=True), strict=True):
         assert 0.8 * min(over_draws) <= value <= 1.2 * max(over_draws)
 
@@ -72,7 +72,7 @@ def test_regret_is_bounded_where_c_is_1():
 @pytest.mark.parametrize(
     ("preset", "bounded"), [("two-arm-a", True), ("two-arm-b", False), ("three-arm-a", True)]
 )
-def test_latent_examples_are_bounded_where_the_paper_says_so(preset, bounded):
+def test_regret_of_latent_examples_is_bounded_where_the_paper_says_so(preset, bounded):
     results = evaluate(
         "CMAB-Latent-v0",
         ["ucb", "c-ucb"],

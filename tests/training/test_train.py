@@ -111,8 +111,8 @@ def test_the_command_trains_and_plays(tmp_path, monkeypatch, capsys):
         ("ppo --on movies --out m.zip", "unknown distribution 'movies': known are genre, tabular"),
         ("pop --on genre --out m.zip", "unknown algorithm 'pop': did you mean 'ppo'"),
         ("ppo --on genre --out m.pt", "file 'm.pt': expected a name that ends in .zip"),
-        ("ppo --on genre --arms 3 --out m.zip", "arms=3 on 'genre': expected 18"),
-        ("ppo --on genre --steps 0 --out m.zip", "steps=0: expected an integer of at least 1"),
+        ("ppo --on genre --arms 3 --out m.zip", "--arms 3 on 'genre': expected 18"),
+        ("ppo --on genre --steps 0 --out m.zip", "--steps 0: expected an integer of at least 1"),
     ],
 )
 def test_wrong_arguments(arguments, message, tmp_path, monkeypatch, capsys):

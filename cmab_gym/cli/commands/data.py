@@ -1,0 +1,67 @@
+"""`cmab-gym data`: download data sets, check them, and build the bundled tables."""
+
+from __future__ import annotations
+
+import argparse
+
+from cmab_gym.cli.errors import OK
+from cmab_gym.cli.tables import print_table, progress_bar
+from cmab_gym.envs_data.bundle import build_tables
+from cmab_gym.envs_data.cache import cache_folder, cached, cached_path, verify
+from cmab_gym.envs_data.datasets import DATASETS, dataset
+from cmab_gym.envs_data.fetch import fetch
+
+
+def fetch_data(chosen: argparse.Namespace) -> int:
+    """Download a data set, after printing its terms, and print its path."""
+    before = 0
+    with progress_bar(chosen.name, dataset(chosen.name).size, "bytes") as advance:
+
+        def report(so_far: int, _: int | None) -> None:
+            nonlocal before
+            advance(so_far - before)
+            before = so_far
+
+        print(fetch(chosen.name, accept=print, progress=report))
+    return OK
+
+
+def list_data(_: argparse.Namespace) -> int:
+    """Print every data set, its size, and whether it is cached."""
+    present = cached()
+    rows = [
+        (
+            name,
+            each.title,
+            f"{each.size / 1e6:,.1f} MB" if each.size else "",
+            "cached" if name in present else "",
+        )
+        for name, each in DATASETS.items()
+    ]
+    print_table(("name", "title", "size", "status"), rows)
+    print(f"\ncache folder: {cache_folder()}")
+    return OK
+
+
+def verify_data(chosen: argparse.Namespace) -> int:
+    """Compare cached files with their checksums."""
+    names = chosen.names or list(cached())
+    for name in names:
+        verify(name)
+        print(f"{name}: matches its checksum")
+    if not names:
+        print("no data set is cached")
+    return OK
+
+
+def print_path(chosen: argparse.Namespace) -> int:
+    """Print where a data set is cached, or the cache folder."""
+    print(cached_path(chosen.name) if chosen.name else cache_folder())
+    return OK
+
+
+def build(chosen: argparse.Namespace) -> int:
+    """Build the bundled tables and print their paths."""
+    for path in build_tables(chosen.raw or cache_folder(), chosen.out):
+        print(path)
+    return OK

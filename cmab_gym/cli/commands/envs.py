@@ -1,0 +1,30 @@
+"""`cmab-gym envs`: list the environments and their presets."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+
+import gymnasium as gym
+
+from cmab_gym.cli.errors import OK
+from cmab_gym.cli.tables import print_table
+from cmab_gym.envs.registration import ENVIRONMENTS
+from cmab_gym.models.presets import LATENT, TABULAR
+
+
+def run(_: argparse.Namespace) -> int:
+    """Print every environment with its keyword arguments, and every preset."""
+    rows = []
+    for entry in ENVIRONMENTS:
+        cls = gym.envs.registration.load_env_creator(str(gym.spec(entry.id).entry_point))
+        parameters = inspect.signature(vars(cls)["build_model"]).parameters.values()
+        keywords = " ".join(f"{each.name}={each.default!r}" for each in parameters)
+        rows.append((entry.id, entry.description, keywords))
+    print_table(("id", "description", "keyword arguments (and horizon=5000, step_info)"), rows)
+    print()
+    presets = [("CMAB-Tabular-v0", name, each.source) for name, each in TABULAR.items()]
+    presets += [("CMAB-Latent-v0", name, each.source) for name, each in LATENT.items()]
+    print_table(("id", "preset", "source"), presets)
+    print("\nIn Python, help(cmab_gym.envs.MovieLensEnv), for example, explains the arguments.")
+    return OK

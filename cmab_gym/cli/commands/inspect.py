@@ -1,0 +1,126 @@
+"""`cmab-gym inspect`: print what theory says about an environment."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TypeVar
+
+from numpy.random import default_rng
+
+from cmab_gym.cli.errors import OK
+from cmab_gym.cli.tables import print_left_out, print_table
+from cmab_gym.evaluation.play import find_model
+from cmab_gym.models import LatentModel
+from cmab_gym.models.base import BanditModel
+from cmab_gym.theory import (
+    Analysis,
+    LowerBound,
+    NoBoundError,
+    UpperBound,
+    analyse,
+    c_ucb_bound,
+    count_competitive,
+    graves_lai_bound,
+    lai_robbins_bound,
+)
+
+AnyBound = TypeVar("AnyBound", LowerBound, UpperBound)
+_LARGEST_PHI = 10  # arms up to which phi is printed
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Print means, gaps, phi, the competitive arms and the bounds on the regret."""
+    model, rounds = find_model(chosen.env, chosen.env_kwargs), chosen.rounds
+    print_left_out(getattr(model, "provenance", {}))
+    analysis = analyse(model)
+    upper = _bound_or_reason(c_ucb_bound, model)
+    _print_arms(model, analysis, upper, rounds)
+    if model.n_arms <= _LARGEST_PHI:
+        _print_phi(analysis)
+    measured = count_competitive(model, default_rng(chosen.seed))
+    print(
+        f"C = {analysis.n_competitive} of {model.n_arms} arms are competitive; measured as in the "
+        f"paper, from 5000 pulls of the best arm: {measured}\n"
+    )
+    _print_bounds(model, analysis, upper, rounds)
+    return OK
+
+
+def _print_arms(
+    model: BanditModel, analysis: Analysis, upper: UpperBound | str, rounds: int
+) -> None:
+    best = analysis.best_arm
+    header = ["arm", "name", "mean", "gap", "phi", "pseudo-gap", "competitive"]
+    rows = [
+        [
+            str(arm),
+            name,
+            f"{analysis.means[arm]:.4f}",
+            f"{analysis.gaps[arm]:.4f}",
+            f"{analysis.phi[arm, best]:.4f}",
+            f"{analysis.pseudo_gaps[arm]:+.4f}",
+            "best" if arm == best else "yes" if analysis.competitive[arm] else "no",
+        ]
+        for arm, name in enumerate(model.arm_names)
+    ]
+    most_pulls = "c-ucb pulls (at most)"
+    if not isinstance(upper, str):
+        header += ["t0", most_pulls]
+        for row, t0, pulls in zip(rows, upper.t0, upper.pulls(rounds), strict=True):
+            row += [f"{t0:,.0f}" if t0 == t0 else "-", f"{pulls:,.0f}"]
+    print_table(header, rows, droppable=("t0", "pseudo-gap", "gap", most_pulls))
+    print(f"phi: expected pseudo-reward with respect to arm {best}, the best arm\n")
+
+
+def _print_phi(analysis: Analysis) -> None:
+    arms = range(len(analysis.means))
+    rows = [(f"arm {row}", *(f"{analysis.phi[row, k]:.4f}" for k in arms)) for row in arms]
+    columns = [f"given {k}" for k in arms]
+    print_table(("phi of", *columns), rows, droppable=columns[::-1])
+    print()
+
+
+def _print_bounds(
+    model: BanditModel, analysis: Analysis, upper: UpperBound | str, rounds: int
+) -> None:
+    """Print the bounds on the regret, and why any of them is missing."""
+    bounds: dict[str, LowerBound | UpperBound | str] = {"c-ucb, upper bound (Corollary 1)": upper}
+    latent = isinstance(model, LatentModel)
+    if not latent:
+        bounds |= {
+            "any agent, lower bound (Graves and Lai)": _bound_or_reason(graves_lai_bound, model),
+            "without pseudo-rewards, lower bound (Lai and Robbins)": _bound_or_reason(
+                lai_robbins_bound, model
+            ),
+        }
+    known = {name: bound for name, bound in bounds.items() if not isinstance(bound, str)}
+    rows = [
+        (name, _growth(bound), f"{float(bound.regret(rounds)):,.1f}")
+        for name, bound in known.items()
+    ]
+    if latent:
+        growth = "of order ln T" if analysis.n_competitive > 1 else "0"
+        rows.append(("any agent, lower bound (Theorem 3)", growth, ""))
+    worst = float(analysis.gaps.max())
+    rows.append(("always the worst arm", f"{worst:.4g} T", f"{worst * rounds:,.1f}"))
+    print_table(("regret", "for large T", f"T = {rounds:,}"), rows)
+    print("a bound that exceeds the last row is vacuous; lower bounds hold only for large T")
+    for name, bound in bounds.items():
+        if isinstance(bound, str):
+            print(f"{name}: not available: {bound}")
+
+
+def _growth(bound: LowerBound | UpperBound) -> str:
+    if isinstance(bound, UpperBound):
+        return f"{bound.constant:.4g} ln T" if bound.constant else "bounded"
+    return f"{bound.constant:.3f} ln T" if bound.constant else "0"
+
+
+def _bound_or_reason(
+    compute: Callable[[BanditModel], AnyBound], model: BanditModel
+) -> AnyBound | str:
+    try:
+        return compute(model)
+    except NoBoundError as error:
+        return str(error)

@@ -1,0 +1,31 @@
+"""`cmab-gym reproduce`: run the paper's experiments and compare."""
+
+from __future__ import annotations
+
+import argparse
+
+from cmab_gym.cli.errors import OK
+from cmab_gym.cli.output_folder import output_folder
+from cmab_gym.cli.tables import print_table, progress_bar
+from cmab_gym.envs_data.cache import locate
+from cmab_gym.paper import find_panels, on_ratings, reproduce
+from cmab_gym.paper.panels import ROUNDS, TRIALS
+
+_QUICK_ROUNDS, _QUICK_TRIALS = 500, 10
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the panels, write figures and report, and print how many values have which verdict."""
+    panels = find_panels(*chosen.panels)
+    if chosen.data is not None:
+        panels = on_ratings(panels, locate(chosen.data).resolve())
+    rounds, trials = (_QUICK_ROUNDS, _QUICK_TRIALS) if chosen.quick else (ROUNDS, TRIALS)
+    rounds = rounds if chosen.rounds is None else chosen.rounds
+    trials = trials if chosen.trials is None else chosen.trials
+    out = output_folder(chosen.out)
+    with progress_bar("running", len(panels), "panels") as advance:
+        table = reproduce(panels, out, rounds, trials, chosen.seed, chosen.jobs, advance)
+    counts = table["verdict"].value_counts()
+    print_table(("verdict", "values"), [(str(name), str(count)) for name, count in counts.items()])
+    print(f"written to {out}: start with {out / 'report.md'}")
+    return OK

@@ -1,0 +1,35 @@
+"""`cmab-gym sweep`: run environments x agents x parameters x seeds."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from cmab_gym.cli.errors import AGENT_FAILED, OK, print_error
+from cmab_gym.cli.output_folder import output_folder
+from cmab_gym.cli.tables import progress_bar
+from cmab_gym.evaluation.sweep import SUMMARY, sweep
+from cmab_gym.evaluation.sweep_tasks import Sweep
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the tasks that are not finished, and print how many tasks have which status."""
+    plan = Sweep.from_file(chosen.file)
+    total = sum(task.rounds * task.trials for task in plan.tasks())
+    out = output_folder(chosen.out)
+    with progress_bar("running", total, "rounds") as advance:
+        table = sweep(
+            plan,
+            out,
+            chosen.jobs,
+            chosen.scheduler,
+            play=not chosen.summary,
+            progress=advance,
+            say=lambda text: print(text, file=sys.stderr),
+        )
+    failures = table["failure"].dropna()
+    for failure in failures:
+        print_error(failure, chosen.option_of)
+    counts = table["status"].value_counts()
+    print(f"{', '.join(f'{count} {status}' for status, count in counts.items())}: {out / SUMMARY}")
+    return AGENT_FAILED if len(failures) else OK

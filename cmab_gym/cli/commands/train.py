@@ -1,0 +1,27 @@
+"""`cmab-gym train`: train an agent in advance."""
+
+from __future__ import annotations
+
+import argparse
+
+from cmab_gym.cli.errors import OK
+from cmab_gym.cli.tables import progress_bar
+from cmab_gym.training import train
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Train an agent and write it to a file."""
+    with progress_bar("training", chosen.steps, "rounds") as advance:
+        trained = train(
+            chosen.algorithm,
+            chosen.on,
+            chosen.out,
+            chosen.steps,
+            n_arms=chosen.arms,
+            horizon=chosen.horizon,
+            seed=chosen.seed,
+            progress=advance,
+        )
+    print(f"{trained['steps']:,} rounds in {trained['seconds']:.0f} seconds")
+    print(f"written to {chosen.out}: evaluate it with `cmab-gym run ENV --agents {chosen.out}`")
+    return OK

@@ -1,0 +1,213 @@
+"""The parser of the command line: its commands and their options.
+
+A command is named by its module in `cmab_gym.cli.commands` and the function to call there.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from cmab_gym.cli.errors import UsageError
+from cmab_gym.cli.values import AddAgents, AddKeywords, checkpoints, jobs, whole
+from cmab_gym.versions import version_of
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of the command line."""
+    top = _Parser(prog="cmab-gym", description="Compare agents on correlated bandits.")
+    top.add_argument("--version", action="version", version=version_of("cmab-gym"))
+    top.set_defaults(option_of={})
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    _add_run(commands.add_parser("run", help="compare agents on an environment"))
+    _add_sweep(commands.add_parser("sweep", help="run environments x agents x parameters x seeds"))
+    _add_train(commands.add_parser("train", help="train an agent in advance (needs the extra rl)"))
+    _add_reproduce(commands.add_parser("reproduce", help="run the paper's experiments and compare"))
+    _add_inspect(
+        commands.add_parser("inspect", help="print means, gaps, phi, competitive arms and bounds")
+    )
+    commands.add_parser("envs", help="list the environments").set_defaults(command="envs:run")
+    commands.add_parser("agents", help="list the agents").set_defaults(command="agents:run")
+    _add_data(commands.add_parser("data", help="download ratings, and build tables from them"))
+    return top
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises its errors, so that `main` prints them like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        if "ENV" in message:
+            message += "; put ENV first: --agents and --set take all words that follow"
+        raise UsageError(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    _add_environment(run)
+    run.add_argument(
+        "--agents",
+        nargs="+",
+        action=AddAgents,
+        required=True,
+        metavar="AGENT",
+        help="names (see `cmab-gym agents`), optionally with parameters: 'c-ucb(B=5)'; classes of "
+        "your own: my_file.py:MyAgent; or trained agents: model.zip",
+    )
+    _add_whole(run, "--rounds", "pulls per trial", 5000)
+    _add_whole(run, "--trials", "independent trials", 100)
+    _add_seed(run)
+    _add_workers(run)
+    run.add_argument(
+        "--checkpoints",
+        type=checkpoints,
+        default=100,
+        metavar="N|log",
+        help="record regret at N evenly spaced rounds, or at rounds 1, 2, ..., 9, 10, 20, ... "
+        "(default 100)",
+    )
+    run.add_argument(
+        "--settings",
+        choices=("default", "published"),
+        default="default",
+        help="parameters of the agents; published: B and beta of the paper's figures 10 to 15",
+    )
+    run.add_argument(
+        "--lower-bound",
+        action="store_true",
+        help="add the lower bound on any agent's regret to the plot (few arms and rewards only)",
+    )
+    run.add_argument(
+        "--out",
+        default="results",
+        help="folder for the results; replaces those of an earlier run (default results)",
+    )
+    run.set_defaults(command="run:run")
+
+
+def _add_sweep(sweep: argparse.ArgumentParser) -> None:
+    sweep.add_argument("file", metavar="FILE", help="a sweep in YAML (see the README)")
+    sweep.add_argument(
+        "--out",
+        default="sweep",
+        help="folder for the results; tasks that are finished there are not run again "
+        "(default sweep)",
+    )
+    _add_workers(sweep)
+    sweep.add_argument("--summary", action="store_true", help="only summarise the finished tasks")
+    sweep.set_defaults(command="sweep:run")
+
+
+def _add_train(train: argparse.ArgumentParser) -> None:
+    train.add_argument("algorithm", metavar="ALGORITHM", help="a2c or ppo")
+    train.add_argument(
+        "--on", required=True, metavar="PROBLEMS", help="problems to train on: genre or tabular"
+    )
+    _add_whole(train, "--arms", "arms, for tabular (default 10)", at_least=2)
+    _add_whole(train, "--steps", "pulls in all episodes together", 2_000_000)
+    _add_whole(train, "--horizon", "rounds per episode", 1000)
+    _add_seed(train)
+    train.add_argument(
+        "--out", required=True, metavar="FILE", help="file to write, such as model.zip"
+    )
+    train.set_defaults(command="train:run", option_of={"n_arms": "--arms", "arms": "--arms"})
+
+
+def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
+    reproduce.add_argument(
+        "panels",
+        nargs="*",
+        metavar="PANEL",
+        help="figures or panels, such as 10 or 10a (default: all 23 panels)",
+    )
+    _add_whole(reproduce, "--rounds", "pulls per trial (default 5000)")
+    _add_whole(reproduce, "--trials", "independent trials (default 100)")
+    reproduce.add_argument("--quick", action="store_true", help="500 rounds and 10 trials")
+    reproduce.add_argument(
+        "--data",
+        metavar="FILE",
+        help="goodreads_interactions_poetry.json.gz, for figures 12 and 15 in place of the "
+        "bundled Goodreads table",
+    )
+    _add_seed(reproduce)
+    _add_jobs(reproduce, -1)
+    reproduce.add_argument("--out", default="reproduction", help="folder (default reproduction)")
+    reproduce.set_defaults(command="reproduce:run", option_of={"n_jobs": "--jobs"})
+
+
+def _add_inspect(inspect: argparse.ArgumentParser) -> None:
+    _add_environment(inspect)
+    _add_whole(inspect, "--rounds", "number of rounds T in the bounds", 5000)
+    _add_seed(inspect)
+    inspect.set_defaults(command="inspect:run")
+
+
+def _add_data(data: argparse.ArgumentParser) -> None:
+    commands = data.add_subparsers(required=True, metavar="COMMAND")
+    fetch = commands.add_parser("fetch", help="download a data set into the cache")
+    fetch.add_argument("name", help="a data set (see `cmab-gym data list`)")
+    fetch.set_defaults(command="data:fetch_data")
+    commands.add_parser("list", help="list the data sets").set_defaults(command="data:list_data")
+    verify = commands.add_parser("verify", help="compare cached files with their checksums")
+    verify.add_argument("names", nargs="*", help="data sets (default: all that are cached)")
+    verify.set_defaults(command="data:verify_data")
+    path = commands.add_parser("path", help="print the path of a cached file, or of the cache")
+    path.add_argument("name", nargs="?", help="a data set (see `cmab-gym data list`)")
+    path.set_defaults(command="data:print_path")
+    build = commands.add_parser("build", help="build the bundled tables from the raw archives")
+    build.add_argument(
+        "raw", nargs="?", help="folder with ml-1m.zip and goodbooks-10k.zip (default: the cache)"
+    )
+    build.add_argument("--out", default="tables", help="folder (default tables)")
+    build.set_defaults(command="data:build")
+
+
+def _add_environment(command: argparse.ArgumentParser) -> None:
+    command.add_argument("env", metavar="ENV", help="an environment id (see `cmab-gym envs`)")
+    command.add_argument(
+        "--set",
+        dest="env_kwargs",
+        nargs="+",
+        action=AddKeywords,
+        default={},
+        metavar="KEY=VALUE",
+        help="keyword arguments of the environment, such as task=movie pad=0.4",
+    )
+
+
+def _add_seed(command: argparse.ArgumentParser) -> None:
+    _add_whole(command, "--seed", "seed of all random numbers", 0, at_least=0)
+
+
+def _add_workers(command: argparse.ArgumentParser) -> None:
+    _add_jobs(command, 1)
+    command.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="run on the workers of a Dask cluster instead, such as tcp://host:8786",
+    )
+    command.set_defaults(option_of={"n_jobs": "--jobs", "scheduler": "--scheduler"})
+
+
+def _add_jobs(command: argparse.ArgumentParser, default: int) -> None:
+    command.add_argument(
+        "--jobs",
+        type=jobs,
+        default=default,
+        metavar="N",
+        help=f"worker processes; -1: one per core (default {default})",
+    )
+
+
+def _add_whole(
+    command: argparse.ArgumentParser,
+    option: str,
+    about: str,
+    default: int | None = None,
+    at_least: int = 1,
+) -> None:
+    command.add_argument(
+        option,
+        type=whole(option, at_least),
+        default=default,
+        metavar="N",
+        help=about if default is None else f"{about} (default {default})",
+    )

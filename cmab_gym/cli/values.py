@@ -1,0 +1,91 @@
+"""The values that options accept: readers (`type=`) and actions (`action=`) for argparse."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections.abc import Callable
+from shlex import quote
+from typing import Any, Literal
+
+from cmab_gym.cli.errors import UsageError
+
+
+def whole(option: str, at_least: int) -> Callable[[str], int]:
+    """Return a reader of integers of at least `at_least`."""
+
+    def read(text: str) -> int:
+        number = _integer(text)
+        if number is None or number < at_least:
+            raise UsageError(f"{option} {quote(text)}: expected an integer of at least {at_least}")
+        return number
+
+    return read
+
+
+def jobs(text: str) -> int:
+    """Read the value of `--jobs`."""
+    number = _integer(text)
+    if number is None or (number < 1 and number != -1):
+        raise UsageError(
+            f"--jobs {quote(text)}: expected an integer of at least 1, or -1 for one per core"
+        )
+    return number
+
+
+def checkpoints(text: str) -> int | Literal["log"]:
+    """Read the value of `--checkpoints`."""
+    if text == "log":
+        return "log"
+    number = _integer(text)
+    if number is None or number < 1:
+        raise UsageError(f"--checkpoints {quote(text)}: expected a count of at least 1, or log")
+    return number
+
+
+class AddAgents(argparse.Action):
+    """Adds agents to a list; each may be given once."""
+
+    def __call__(
+        self, _: Any, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        """Add the values of one occurrence of the option."""
+        agents = [*(getattr(namespace, self.dest) or ()), *values]
+        for agent in agents:
+            if agents.count(agent) > 1:
+                raise UsageError(
+                    f"{option}: {quote(agent)} is given twice: expected each agent once; to "
+                    "compare parameters, give them in brackets, such as 'ucb(B=2)'"
+                )
+        setattr(namespace, self.dest, agents)
+
+
+class AddKeywords(argparse.Action):
+    """Adds KEY=VALUE pairs to a mapping; each key may be given once."""
+
+    def __call__(
+        self, _: Any, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        """Add the values of one occurrence of the option."""
+        keywords = dict(getattr(namespace, self.dest))
+        for text in values:
+            key, _, value = text.partition("=")
+            if not key or not value:
+                raise UsageError(f"{option} {quote(text)}: expected KEY=VALUE, such as task=movie")
+            if key in keywords:
+                raise UsageError(f"{option}: {key}= is given twice: expected each keyword once")
+            keywords[key] = _literal(value)
+        setattr(namespace, self.dest, keywords)
+
+
+def _integer(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else None
+
+
+def _literal(text: str) -> Any:
+    """Read a Python literal; any other text is a string."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text

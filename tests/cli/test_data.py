@@ -1,0 +1,32 @@
+import hashlib
+
+from cmab_gym.cli import main
+
+
+def test_the_cache_is_listed_located_and_verified(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("CMAB_GYM_DATA", str(tmp_path))
+    assert main(["data", "list"]) == 0
+    assert "ml-1m" in capsys.readouterr().out
+    assert main(["data", "path"]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path)
+    assert main(["data", "path", "ml-1m"]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "ml-1m.zip")
+    assert main(["data", "verify"]) == 0
+    assert "no data set is cached" in capsys.readouterr().out
+    (tmp_path / "ml-1m.zip").write_bytes(b"not it")
+    assert main(["data", "verify", "ml-1m"]) == 2
+    assert "expected" in capsys.readouterr().err
+
+
+def test_a_file_that_matches_its_checksum_is_verified(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("CMAB_GYM_DATA", str(tmp_path))
+    (tmp_path / "ml-latest.zip").write_bytes(b"ratings")
+    digest = hashlib.sha256(b"ratings").hexdigest()
+    (tmp_path / "ml-latest.zip.sha256").write_text(f"{digest}  ml-latest.zip\n")
+    assert main(["data", "verify"]) == 0
+    assert capsys.readouterr().out == "ml-latest: matches its checksum\n"
+
+
+def test_build_writes_the_bundled_tables(raw_data, tmp_path, capsys):
+    assert main(["data", "build", str(raw_data), "--out", str(tmp_path)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 14 == len(list(tmp_path.iterdir()))

@@ -1,0 +1,64 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+import cmab_gym
+from cmab_gym.cli import main
+
+HEAVY = (
+    "duckdb",
+    "joblib",
+    "matplotlib",
+    "numba",
+    "pandas",
+    "pyarrow",
+    "rich",
+    "scipy.stats",
+    "torch",
+)
+
+
+def test_version_and_help(capsys):
+    for option in ("--version", "--help"):
+        with pytest.raises(SystemExit) as ended:
+            main([option])
+        assert ended.value.code == 0
+    assert cmab_gym.__version__ in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["run", "sweep", "train", "reproduce", "inspect", "data"])
+def test_every_command_explains_its_options(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    assert f"usage: cmab-gym {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["run", "--rounds", "0"]])
+def test_help_and_wrong_options_load_no_heavy_package(arguments):
+    program = (
+        "import json, sys\n"
+        "from cmab_gym.cli import main\n"
+        "try:\n"
+        f"    main({arguments!r})\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        f"print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def test_lists_name_every_environment_and_agent(capsys):
+    assert main(["envs"]) == 0
+    out = capsys.readouterr().out
+    for word in ("CMAB-Tabular-v0", "CMAB-Latent-v0", "CMAB-MovieLens-v0", "CMAB-Goodreads-v0"):
+        assert word in out
+    assert main(["agents"]) == 0
+    out = capsys.readouterr().out
+    for name in cmab_gym.agents.agent_names():
+        assert name in out

@@ -1,0 +1,143 @@
+import pytest
+
+from cmab_gym.cli import main
+from cmab_gym.cli.errors import print_error
+
+TABULAR = ["run", "CMAB-Tabular-v0", "--agents", "ucb"]
+MOVIELENS = ["run", "CMAB-MovieLens-v0", "--agents", "ucb"]
+
+
+def only_line(arguments, capsys):
+    """Run a command that must end with code 2 and one line on standard error."""
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("cmab-gym: error: ")
+    assert err.count("\n") == 1
+    return err.removeprefix("cmab-gym: error: ").strip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*TABULAR, "--rounds", "0"], "--rounds 0: expected an integer of at least 1"),
+        ([*TABULAR, "--trials", "x"], "--trials x: expected an integer of at least 1"),
+        ([*TABULAR, "--trials", "1.5"], "--trials 1.5: expected an integer of at least 1"),
+        ([*TABULAR, "--seed", "-1"], "--seed -1: expected an integer of at least 0"),
+        (
+            [*TABULAR, "--jobs", "0"],
+            "--jobs 0: expected an integer of at least 1, or -1 for one per core",
+        ),
+        (
+            [*TABULAR, "--jobs", ""],
+            "--jobs '': expected an integer of at least 1, or -1 for one per core",
+        ),
+        (
+            [*TABULAR, "--checkpoints", "linear"],
+            "--checkpoints linear: expected a count of at least 1, or log",
+        ),
+        (
+            [*TABULAR, "--checkpoints", "0"],
+            "--checkpoints 0: expected a count of at least 1, or log",
+        ),
+        ([*TABULAR, "--set", "preset"], "--set preset: expected KEY=VALUE, such as task=movie"),
+        (
+            [*TABULAR, "--set", "a=1", "--set", "a=2"],
+            "--set: a= is given twice: expected each keyword once",
+        ),
+        (
+            [*TABULAR, "ucb"],
+            "--agents: ucb is given twice: expected each agent once; to compare parameters, give "
+            "them in brackets, such as 'ucb(B=2)'",
+        ),
+        (
+            [*TABULAR, "--out", ""],
+            "--out '': expected an existing folder or the name of a new one",
+        ),
+        (
+            ["inspect", "CMAB-Tabular-v0", "--seed", "-1"],
+            "--seed -1: expected an integer of at least 0",
+        ),
+        (
+            ["inspect", "CMAB-Tabular-v0", "--rounds", "0"],
+            "--rounds 0: expected an integer of at least 1",
+        ),
+        (["reproduce", "--trials", "0"], "--trials 0: expected an integer of at least 1"),
+        (
+            ["sweep", "sweep.yaml", "--jobs", "-2"],
+            "--jobs -2: expected an integer of at least 1, or -1 for one per core",
+        ),
+        (
+            ["train", "ppo", "--on", "tabular", "--out", "m.zip", "--arms", "1"],
+            "--arms 1: expected an integer of at least 2",
+        ),
+        (
+            ["train", "ppo", "--on", "tabular", "--out", "m.zip", "--steps", "0"],
+            "--steps 0: expected an integer of at least 1",
+        ),
+        ([*TABULAR, "--rounds"], "--rounds: expected one argument; see `cmab-gym run --help`"),
+    ],
+)
+def test_an_error_names_the_option_its_value_and_what_is_expected(
+    arguments, message, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert only_line(arguments, capsys) == message
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        ([*TABULAR[:3], "ubc"], ["unknown agent 'ubc': did you mean 'ucb'"]),
+        ([*TABULAR[:3], "x.py:A"], ["expected path/to/file.py:Class"]),
+        ([*TABULAR[:3], "ppo(settings=default)"], ["'ppo(settings=default)': expected name("]),
+        ([*TABULAR[:3], "ucb(B=2"], ["'ucb(B=2': expected name("]),
+        ([*TABULAR[:3], "ucb(B=0)"], ["B=0: expected a number above 0"]),
+        ([*TABULAR[:3], "ucb(c=2)"], ["'c'", "['B']"]),
+        (["run", "CMAB-Tabluar-v0", "--agents", "ucb"], ["did you mean 'CMAB-Tabular-v0'"]),
+        ([*TABULAR, "--set", "shape=2"], ["'shape': known are preset, pmf"]),
+        ([*TABULAR, "--set", "preset=x"], ["unknown preset 'x'"]),
+        ([*MOVIELENS, "--set", "mask=-1"], ["mask=-1: expected"]),
+        ([*MOVIELENS, "--set", "data=x"], ["x does not exist"]),
+        ([*MOVIELENS, "--set", "data=ml-1m"], ["data fetch ml-1m"]),
+        ([*MOVIELENS, "--lower-bound"], ["--lower-bound: 18 arms of 5 rewards"]),
+        (
+            [*TABULAR, "--jobs", "2", "--scheduler", "tcp://x:1"],
+            ["--jobs 2 ", "--scheduler 'tcp://x:1'"],
+        ),
+        ([*TABULAR, "--settings", "x"], ["--settings", "'x'", "published"]),
+        (["inspect", "CartPole-v9"], ["unknown environment 'CartPole-v9'"]),
+        (["inspect", "CartPole-v1"], ["CartPole-v1 is no"]),
+        (["reproduce", "99"], ["no panel '99': expected figures (5, 7, ", "panels (5a, 5b, "]),
+        (["reproduce", "10d"], ["no panel '10d'"]),
+        (["data", "fetch", "ml-1n"], ["unknown data set 'ml-1n': did you mean 'ml-1m'"]),
+        (["data", "build", "nowhere"], ["put the archive there"]),
+        (["rnu"], ["'rnu'", "run", "see `cmab-gym --help`"]),
+        (
+            ["run", "--agents", "ucb", "CMAB-Tabular-v0"],
+            ["ENV", "put ENV first", "see `cmab-gym run --help`"],
+        ),
+    ],
+)
+def test_a_wrong_argument_ends_with_code_2_and_one_line(
+    arguments, messages, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CMAB_GYM_DATA", str(tmp_path / "results"))
+    line = only_line(arguments, capsys)
+    for message in messages:
+        assert message in line
+    for parameter in ("n_jobs=", "scheduler=", "env_kwargs", "mapping"):
+        assert parameter not in line
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_options_take_the_place_of_python_parameters(capsys):
+    options = {"n_jobs": "--jobs", "scheduler": "--scheduler"}
+    print_error("n_jobs=2 and scheduler='tcp://x:1': expected one of them", options)
+    print_error("agent 'mine(jobs=3, my_n_jobs=4)': use n_jobs=1", options)
+    assert capsys.readouterr().err.splitlines() == [
+        "cmab-gym: error: --jobs 2 and --scheduler 'tcp://x:1': expected one of them",
+        "cmab-gym: error: agent 'mine(jobs=3, my_n_jobs=4)': use --jobs 1",
+    ]
