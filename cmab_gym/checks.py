@@ -136,12 +136,7 @@ def choice(name: str, value: Any, known: Iterable[str]) -> str:
 
 
 def unknown(kind: str, value: Any, known: Sequence[str]) -> str:
-    """Return the message for an unknown name, with the nearest names and all known ones.
-
-    Examples:
-        >>> unknown("agent", "uct", ["ucb", "ts"])
-        "unknown agent 'uct': did you mean 'ucb'? known are ucb, ts"
-    """
+    """Return the message for an unknown name, with the nearest names and all known ones."""
     lower = {name.lower(): name for name in known}
     near = [lower[name] for name in difflib.get_close_matches(str(value).lower(), lower, n=3)]
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""

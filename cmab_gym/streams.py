@@ -28,12 +28,7 @@ def trial_seed(seed: int, trial: int, side: int) -> SeedSequence:
 
 
 def environment_seed(seed: int, trial: int) -> int:
-    """Return the integer with which `env.reset(seed=...)` replays the rewards of a trial.
-
-    Args:
-        seed: the seed of the evaluation, 0 or more.
-        trial: the trial, 0 or more.
-    """
+    """Return the integer with which `env.reset(seed=...)` replays the rewards of a trial."""
     checks.whole_number("seed", seed, 0)
     words = trial_seed(seed, trial, ENVIRONMENT).generate_state(4)
     return sum(int(word) << (32 * i) for i, word in enumerate(words))
@@ -46,13 +41,6 @@ class RoundStream:
         generators: B generators, one per trial.
         draw: function of (generators, rounds) that returns an array (rounds, B, ...).
         block: the number of rounds that are drawn at a time.
-
-    Examples:
-        >>> def draw(rngs, rounds):
-        ...     return np.stack([rng.random(rounds) for rng in rngs], axis=1)
-        >>> stream = RoundStream([np.random.default_rng(0), np.random.default_rng(1)], draw, 100)
-        >>> stream.next().shape
-        (2,)
     """
 
     def __init__(
@@ -96,14 +84,6 @@ class TrialStreams:
 
     Args:
         seeds: B seeds, one per trial.
-
-    Examples:
-        A trial has the same numbers alone and among others.
-
-        >>> together = TrialStreams.for_trials(seed=7, trials=range(5))
-        >>> alone = TrialStreams.for_trials(seed=7, trials=range(3, 4))
-        >>> bool(together.uniform()[3] == alone.uniform()[0])
-        True
     """
 
     def __init__(self, seeds: Sequence[SeedSequence]) -> None:

@@ -8,7 +8,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -95,10 +95,14 @@ class Files:
     def _zipped(self) -> bool:
         return zipfile.is_zipfile(self.path)
 
-    def _open_raw(self, name: str) -> AbstractContextManager[IO[bytes]]:
+    @contextmanager
+    def _open_raw(self, name: str) -> Iterator[IO[bytes]]:
         if self._zipped:
-            return _member(self.path, name)
-        return self._real(name).open("rb")
+            with zipfile.ZipFile(self.path) as archive, archive.open(name) as file:
+                yield file
+        else:
+            with self._real(name).open("rb") as file:
+                yield file
 
     def _real(self, name: str) -> Path:
         return self.path / name if self.path.is_dir() else self.path.parent / name
@@ -121,12 +125,6 @@ def open_files(path: str | Path) -> Iterator[Files]:
         )
     with tempfile.TemporaryDirectory(prefix="cmab-gym-") as scratch:
         yield Files(path, tuple(_names(path)), Path(scratch))
-
-
-@contextmanager
-def _member(path: Path, name: str) -> Iterator[IO[bytes]]:
-    with zipfile.ZipFile(path) as archive, archive.open(name) as file:
-        yield file
 
 
 def _names(path: Path) -> list[str]:

@@ -44,9 +44,6 @@ class Arms:
         size = max(int(self.items.max(initial=0)), int(items.max(initial=0))) + 1
         arms_per_item = np.bincount(self.items, minlength=size)
         n_arms, first = arms_per_item[items], (np.cumsum(arms_per_item) - arms_per_item)[items]
-        if arms_per_item.max() <= 1:
-            rows = np.flatnonzero(n_arms)
-            return rows, arms[first[rows]]
         rows = np.repeat(np.arange(items.size), n_arms)
         within = np.arange(rows.size) - np.repeat(np.cumsum(n_arms) - n_arms, n_arms)
         return rows, arms[np.repeat(first, n_arms) + within]

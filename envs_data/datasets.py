@@ -148,10 +148,6 @@ def dataset(name: str | Dataset) -> Dataset:
 
     Raises:
         ValueError: `name` is not a known data set; the nearest names are suggested.
-
-    Examples:
-        >>> dataset("ml-1m").file
-        'ml-1m.zip'
     """
     if isinstance(name, Dataset):
         return name

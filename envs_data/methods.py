@@ -42,14 +42,14 @@ class Method:
 
     def __post_init__(self) -> None:
         checks.choice("method", self.name, METHODS)
-        deviations = checks.number_between(
-            "deviations", self.deviations, 0, np.inf, "it multiplies the sd"
-        )
-        object.__setattr__(self, "deviations", deviations)
-        delta = checks.number_between("delta", self.delta, 0, 1, "it is a probability")
-        object.__setattr__(self, "delta", delta)
-        support = checks.whole_number("min_support", self.min_support, 1)
-        object.__setattr__(self, "min_support", support)
+        multiple = "it multiplies the standard deviation"
+        checked = {
+            "deviations": checks.number_between("deviations", self.deviations, 0, np.inf, multiple),
+            "delta": checks.number_between("delta", self.delta, 0, 1, "it is a probability"),
+            "min_support": checks.whole_number("min_support", self.min_support, 1),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
         if self.name == "hoeffding" and self.delta == 0:
             raise ValueError("delta=0 with method='hoeffding': expected a probability above 0")
 

@@ -92,10 +92,6 @@ class Pooled:
         """The triples (user, arm, level) that occur, as sorted integers, and their counts."""
         size = self.n_arms * self.support.size
         cells = self.user * size + self.arm * self.support.size + self.level
-        if self.n_users * size <= 32 * cells.size:
-            counts = np.bincount(cells, minlength=self.n_users * size)
-            occurring = np.flatnonzero(counts)
-            return occurring, counts[occurring]
         return np.unique(cells, return_counts=True)
 
     @cached_property
@@ -106,26 +102,23 @@ class Pooled:
         return arm, self.support[level], counts.astype(np.float64)
 
     @cached_property
-    def _first_cell_of_user(self) -> IntArray:
-        starts = np.arange(self.n_users + 1) * self.n_arms * self.support.size
-        return np.searchsorted(self._cells[0], starts)
-
-    @cached_property
     def _gave(self) -> Any:
         """Whether each user gave each arm each reward at least once: sparse 0/1 (U, K R)."""
-        from scipy.sparse import csr_array
-
         cells = self._cells[0]
         width = self.n_arms * self.support.size
-        parts = (np.ones(cells.size), cells % width, self._first_cell_of_user)
-        return csr_array(parts, shape=(self.n_users, width))
+        return self._sparse(np.ones(cells.size), cells % width, width)
 
     def _of_arms(self, values: FloatArray) -> Any:
         """Sum the values of cells by user and arm: sparse (U, K)."""
+        return self._sparse(values, self._by_cell[0], self.n_arms)
+
+    def _sparse(self, values: FloatArray, columns: IntArray, width: int) -> Any:
+        """Put the value of each cell in the row of its user: sparse (U, width)."""
         from scipy.sparse import csr_array
 
-        parts = (values, self._by_cell[0], self._first_cell_of_user)
-        return csr_array(parts, shape=(self.n_users, self.n_arms))
+        size = self.n_arms * self.support.size
+        row_starts = np.searchsorted(self._cells[0], np.arange(self.n_users + 1) * size)
+        return csr_array((values, columns, row_starts), shape=(self.n_users, width))
 
     def _pool(self, by_user: Any, weights: IntArray | None = None) -> FloatArray:
         gave = self._gave if weights is None else self._gave.multiply(weights[:, None]).tocsr()

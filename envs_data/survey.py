@@ -120,23 +120,24 @@ class Survey:
             with np.load(path, allow_pickle=False) as arrays:
                 content = {name: arrays[name] for name in arrays.files}
             checksum, meta = str(content.pop("checksum")), json.loads(str(content["meta"]))
-            if meta["format"] == FORMAT and checksum != _checksum(content):
+            if meta["format"] != FORMAT:
+                raise ValueError(f"it has format {meta['format']}")
+            if checksum != _checksum(content):
                 raise ValueError("its checksum is wrong")
-            if meta["format"] == FORMAT:
-                return cls(
-                    content["pseudo_rewards"],
-                    content["test_counts"],
-                    content["reward_support"],
-                    checks.interval("reward_bounds", meta["reward_bounds"]),
-                    tuple(str(name) for name in content["arm_names"]),
-                    meta["reward_unit"],
-                    meta["provenance"],
-                )
+            return cls(
+                content["pseudo_rewards"],
+                content["test_counts"],
+                content["reward_support"],
+                checks.interval("reward_bounds", meta["reward_bounds"]),
+                tuple(str(name) for name in content["arm_names"]),
+                meta["reward_unit"],
+                meta["provenance"],
+            )
         except (OSError, ValueError, KeyError, TypeError, MemoryError, *UNREADABLE) as error:
             raise ValueError(
-                f"{path} is not a survey ({type(error).__name__}: {error}); rebuild it"
+                f"{path} is not a survey of format {FORMAT} ({type(error).__name__}: {error}); "
+                "rebuild it"
             ) from error
-        raise ValueError(f"{path} has format {meta['format']}: expected {FORMAT}; rebuild it")
 
 
 def take_survey(

@@ -68,8 +68,14 @@ class TabularModel(BanditModel):
         if self.reward_bounds is not None:
             bounds = checks.interval("reward_bounds", self.reward_bounds)
         true = conditional_means(outcomes, probabilities, index, support.size)
-        table = self._table(true, support, bounds)
-        lower = self._lower_table(true, support, bounds)
+        if self.pseudo_rewards is None:
+            table = np.where(np.isnan(true), bounds[1], true)
+            set_own_rewards(table, support)
+        else:
+            table = self._checked_table("pseudo_rewards", true, support, bounds, sign=1)
+        lower = None
+        if self.pseudo_lower_bounds is not None:
+            lower = self._checked_table("pseudo_lower_bounds", true, support, bounds, sign=-1)
         store = object.__setattr__
         store(self, "outcomes", outcomes)
         store(self, "probabilities", probabilities)
@@ -136,12 +142,7 @@ class TabularModel(BanditModel):
 
     def draw(self, rng: Generator, rounds: int) -> AnyArray:
         """Draw the joint outcome of each round, int64 (rounds, 1), as its row."""
-        return self.draw_trials([rng], rounds)[:, 0]
-
-    def draw_trials(self, rngs: Sequence[Generator], rounds: int) -> AnyArray:
-        """Draw rounds of several trials: see `BanditModel.draw_trials`."""
-        uniform = np.stack([rng.random((rounds, 1)) for rng in rngs], axis=1)
-        return self._cumulative.searchsorted(uniform, side="right")
+        return self._cumulative.searchsorted(rng.random((rounds, 1)), side="right")
 
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
         """Look up rewards: see `BanditModel.pull`."""
@@ -161,56 +162,33 @@ class TabularModel(BanditModel):
         """See `BanditModel.lookup`."""
         return Lookup(self.problem.reward_support, table=self._index)
 
-    def _table(
-        self, true: FloatArray, support: FloatArray, bounds: tuple[float, float]
+    def _checked_table(
+        self,
+        name: str,
+        true: FloatArray,
+        support: FloatArray,
+        bounds: tuple[float, float],
+        sign: int,
     ) -> FloatArray:
-        if self.pseudo_rewards is None:
-            table = np.where(np.isnan(true), bounds[1], true)
-            set_own_rewards(table, support)
-            return table
-        table = checks.numbers("pseudo_rewards", self.pseudo_rewards)
+        """Return a given table of upper bounds (sign 1) or lower bounds (sign -1) on the means."""
+        table = checks.numbers(name, getattr(self, name))
         if table.shape != true.shape:
             raise ValueError(
-                f"pseudo_rewards has shape {table.shape}: expected {true.shape}, indexed "
-                f"[l, k, j] for s_lk(r_j) with the rewards {support}"
+                f"{name} has shape {table.shape}: expected {true.shape}, indexed [l, k, j] for "
+                f"s_lk(r_j) with the rewards {support}"
             )
-        if not self.allow_invalid:
-            _check_bounds("pseudo_rewards", table, true, support, tolerance_of(bounds))
-        return table
-
-    def _lower_table(
-        self, true: FloatArray, support: FloatArray, bounds: tuple[float, float]
-    ) -> FloatArray | None:
-        if self.pseudo_lower_bounds is None:
-            return None
-        table = checks.numbers("pseudo_lower_bounds", self.pseudo_lower_bounds)
-        # `BanditProblem` checks the shape.
-        if table.shape == true.shape and not self.allow_invalid:
-            _check_bounds("pseudo_lower_bounds", table, true, support, tolerance_of(bounds), -1)
-        return table
-
-
-def _check_bounds(
-    name: str,
-    table: FloatArray,
-    true: FloatArray,
-    support: FloatArray,
-    tolerance: float,
-    sign: int = 1,
-) -> None:
-    """Check that a table bounds the conditional means, from above (sign 1) or below (sign -1)."""
-    wrong = first_violation(sign * table, sign * true, tolerance)
-    if wrong is None:
-        return
-    arm, given, j = wrong
-    side, bound, change = (
-        ("below", "an upper", "raise") if sign > 0 else ("above", "a lower", "lower")
-    )
-    raise ValueError(
-        f"{name}[{arm}, {given}, {j}] = {table[wrong]:g} is {side} the mean {true[wrong]:g} of arm "
-        f"{arm} when arm {given} gives {support[j]:g}: expected {bound} bound; {change} the entry, "
-        "or pass allow_invalid=True if it is intended"
-    )
+        wrong = first_violation(sign * table, sign * true, tolerance_of(bounds))
+        if wrong is None or self.allow_invalid:
+            return table
+        arm, given, j = wrong
+        side, kind, remedy = (
+            ("below", "upper", "raise") if sign > 0 else ("above", "lower", "lower")
+        )
+        raise ValueError(
+            f"{name}[{arm}, {given}, {j}] = {table[wrong]:g} is {side} the mean {true[wrong]:g} of "
+            f"arm {arm} when arm {given} gives {support[j]:g}: expected {kind} bounds; {remedy} "
+            "the entry, or pass allow_invalid=True if it is intended"
+        )
 
 
 def _check_distribution(outcomes: FloatArray, pmf: FloatArray) -> None:

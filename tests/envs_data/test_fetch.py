@@ -1,6 +1,4 @@
-import contextlib
 import hashlib
-import importlib
 import re
 import shutil
 import socket
@@ -9,100 +7,26 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from pathlib import Path
 from urllib.error import URLError
 
-import numpy as np
 import pytest
+from file_server import CONTENT, ETAG, OTHER, serve
 
+from cmab_gym.envs_data import fetch as fetch_module
+from cmab_gym.envs_data import transfer as transfer_module
 from cmab_gym.envs_data.cache import cached_path, record_path, verify
 from cmab_gym.envs_data.datasets import Dataset
+from cmab_gym.envs_data.fetch import fetch
 
-# The package may export the function `fetch` under the name of its module.
-fetch_module = importlib.import_module("cmab_gym.envs_data.fetch")
-transfer_module = importlib.import_module("cmab_gym.envs_data.transfer")
-fetch = fetch_module.fetch
-
-CONTENT = np.random.default_rng(0).bytes(300_000)
-OTHER = CONTENT[::-1]
 SHA256 = "sha256:" + hashlib.sha256(CONTENT).hexdigest()
-ETAG = '"one"'
-
-
-@dataclass
-class Site:
-    """One file on a server, and the faults of the server."""
-
-    content: bytes = CONTENT
-    headers: dict = field(default_factory=lambda: {"ETag": ETAG})
-    ranges: bool = True
-    cuts: list = field(default_factory=list)  # lengths at which the next answers break off
-    codes: list = field(default_factory=list)  # status codes of the next answers
-    shift: int = 0  # how far before the requested position an answer starts
-    length: bool = True  # whether answers state their length
-    silent: threading.Event | None = None  # in the middle of the file, wait for this event
-    requests: list = field(default_factory=list)
-    url: str = ""
-
-    @property
-    def requested_ranges(self):
-        return [headers.get("Range") for headers in self.requests]
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        site = self.server.site
-        if self.path == "/elsewhere":
-            self.send_response(302)
-            self.send_header("Location", "/file.zip")
-            self.end_headers()
-            return
-        site.requests.append(dict(self.headers))
-        if site.codes:
-            self.send_error(site.codes.pop(0))
-            return
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.answer(site)
-
-    def answer(self, site):
-        start, size = 0, len(site.content)
-        requested = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        version = site.headers.get("ETag") or site.headers.get("Last-Modified")
-        if site.ranges and requested and self.headers.get("If-Range", version) == version:
-            start = int(requested[1]) - site.shift
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
-        else:
-            self.send_response(200)
-        for name, value in site.headers.items():
-            self.send_header(name, value)
-        if site.length:
-            self.send_header("Content-Length", str(size - start))
-        self.end_headers()
-        stop = site.cuts.pop(0) if site.cuts else size
-        if site.silent is not None:
-            self.wfile.write(site.content[start : stop // 2])
-            site.silent.wait(10)
-            start = stop // 2
-        self.wfile.write(site.content[start:stop])
-
-    def log_message(self, *arguments):
-        pass
 
 
 @pytest.fixture
 def site():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.site = Site(url=f"http://127.0.0.1:{server.server_port}/file.zip")
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server.site
-        if server.site.silent is not None:
-            server.site.silent.set()
-        server.shutdown()
-        thread.join()
+    with serve() as site:
+        yield site
 
 
 @pytest.fixture(autouse=True)
@@ -159,9 +83,6 @@ def test_a_file_of_unknown_length_is_downloaded(site, unknown):
     path = fetch(unknown, progress=lambda done, total: seen.append(total))
     assert path.read_bytes() == CONTENT
     assert set(seen) == {None}
-
-
-# Broken transfers
 
 
 def test_a_broken_download_resumes_in_the_same_call(site, pinned):
@@ -274,9 +195,6 @@ def test_an_unreachable_server_is_named_with_the_remedy(pinned, folder):
     assert names(folder) == []
 
 
-# Wrong answers
-
-
 @pytest.mark.parametrize(
     ("code", "kind"), [(404, FileNotFoundError), (410, FileNotFoundError), (403, ConnectionError)]
 )
@@ -347,9 +265,6 @@ def test_a_wrong_size_is_named_and_nothing_is_kept(site, pinned, folder):
     assert names(folder) == []
 
 
-# Trust on first use
-
-
 def test_the_checksum_of_a_first_download_is_recorded(site, unknown, folder):
     path = fetch(unknown)
     record = folder / "own.zip.sha256"
@@ -383,9 +298,6 @@ def test_a_file_put_into_the_cache_by_hand_is_checked(site, pinned, unknown, fol
     assert site.requests == []
 
 
-# Terms
-
-
 def test_terms_come_before_the_first_request(site, unknown):
     shown = []
     site.cuts = [1000]
@@ -406,9 +318,6 @@ def test_refused_terms_stop_the_download(site, pinned, folder, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-# The disk
-
-
 def test_too_little_free_space_is_noticed_before_the_download(pinned, folder, monkeypatch):
     usage = shutil.disk_usage(folder)._replace(free=10)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
@@ -423,9 +332,6 @@ def test_a_full_disk_leaves_no_file(pinned, folder):
     with pytest.raises(OSError, match=r"no room for .*nothing was kept"):
         fetch(pinned)
     assert names(folder) == []
-
-
-# Several downloads at the same time
 
 
 PROGRAM = """
@@ -478,9 +384,6 @@ def test_of_several_threads_one_downloads(site, pinned):
         thread.join()
     assert cached_path(pinned).read_bytes() == CONTENT
     assert len(site.requests) == 1
-
-
-# Arguments
 
 
 def test_wrong_arguments_are_refused(site, pinned):

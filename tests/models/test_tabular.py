@@ -72,7 +72,7 @@ def test_the_frequencies_of_outcomes_are_near_their_probabilities():
         (
             {"pseudo_rewards": [[[0, 1], [0.1, 0.5]], [[0.7, 0.4], [0, 1]]]},
             r"pseudo_rewards\[0, 1, 0\] = 0.1 is below the mean 0.666667 of arm 0 when arm 1 gives "
-            r"0: expected an upper bound; raise the entry, or pass allow_invalid=True",
+            r"0: expected upper bounds; raise the entry, or pass allow_invalid=True",
         ),
     ],
 )
