@@ -93,7 +93,7 @@ def numbers(name: str, value: Any) -> FloatArray:
 
 
 def arms_in_range(actions: Any, shape: tuple[int, ...], n_arms: int) -> IntArray:
-    """Return actions as an int64 array of arms from 0 to n_arms - 1.
+    """Return actions as an int64 array of arms, each from 0 to n_arms - 1.
 
     Raises:
         ValueError: the shape or dtype is wrong, or an arm is out of range.
@@ -105,7 +105,7 @@ def arms_in_range(actions: Any, shape: tuple[int, ...], n_arms: int) -> IntArray
             f"{_expected_arms(shape, n_arms)}"
         )
     arms = arms.astype(np.int64, copy=False)
-    # Seen as unsigned, negative arms are too large: one pass finds both.
+    # As unsigned numbers negative ones are the largest: one pass finds both.
     if arms.size and np.maximum.reduce(arms.view(np.uint64), axis=None) >= n_arms:
         wrong = int(np.flatnonzero((arms < 0) | (arms >= n_arms))[0])
         raise ValueError(

@@ -7,8 +7,7 @@ from typing import Any
 
 from cmab_gym import checks
 from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
-from cmab_gym.models.latent import LatentModel, ScaledBeta
-from cmab_gym.models.latent_bounds import Bound
+from cmab_gym.models.latent import Bound, LatentModel, ScaledBeta
 from cmab_gym.models.presets import LATENT
 
 

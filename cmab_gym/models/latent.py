@@ -18,6 +18,8 @@ from cmab_gym.models.latent_bounds import Bound, Cells, values_of
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import set_own_rewards
 
+__all__ = ["Bound", "LatentModel", "ScaledBeta"]
+
 _X_QUANTILES, _REWARD_QUANTILES = 20_000, 16  # midpoints for expectations over X, and given X
 _SAMPLES, _GRID_SAMPLES = 1_000_000, 20_000  # draws in their place for a sampler without quantiles
 # The rewards of a trial, over all arms, that are drawn in one call; and the trials that share a
