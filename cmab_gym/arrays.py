@@ -1,4 +1,4 @@
-"""Array types and the read-only arrays that the data classes keep."""
+"""Types of arrays, and read-only copies for the data classes."""
 
 from typing import Any, TypeAlias
 
@@ -12,7 +12,7 @@ AnyArray: TypeAlias = NDArray[Any]
 
 
 def read_only(values: ArrayLike) -> FloatArray:
-    """Copy values into a C-contiguous float64 array that cannot be written to."""
+    """Copy values into a C-contiguous float64 array that is read-only."""
     array = np.array(values, dtype=np.float64, order="C")
     array.setflags(write=False)
     return array

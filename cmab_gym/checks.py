@@ -1,4 +1,4 @@
-"""Checks of what users pass in: each error names the value, the expectation and the remedy."""
+"""Checks of arguments; each error names the value, what was expected, and the remedy."""
 
 import difflib
 import math
@@ -44,7 +44,7 @@ def number_between(name: str, value: Any, low: float, high: float, remedy: str =
     """Return value as a float in [low, high].
 
     Raises:
-        ValueError: value is not a number, is NaN, or lies outside.
+        ValueError: value is not a number, is NaN, or is outside the interval.
     """
     number = _as_float(value)
     if not low <= number <= high:
@@ -57,7 +57,7 @@ def positive(name: str, value: Any, remedy: str = "") -> float:
     """Return value as a finite float above 0.
 
     Raises:
-        ValueError: value is not a number, or not above 0.
+        ValueError: value is not a finite number above 0.
     """
     number = _as_float(value)
     if not 0 < number < math.inf:
@@ -66,10 +66,10 @@ def positive(name: str, value: Any, remedy: str = "") -> float:
 
 
 def interval(name: str, value: Any) -> tuple[float, float]:
-    """Return value as a pair (low, high) of finite floats, low at most high.
+    """Return value as a pair (low, high) of finite floats with low <= high.
 
     Raises:
-        ValueError: it is none.
+        ValueError: value is not such a pair.
     """
     try:
         low, high = (float(end) for end in value)
@@ -88,21 +88,21 @@ def finite(name: str, array: AnyArray, remedy: str = "") -> None:
     """
     if not np.isfinite(array).all():
         position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        what = f"{name}{list(position)} is {array[position]}: expected finite numbers"
-        raise ValueError(sentence(what, remedy))
+        message = f"{name}{list(position)} is {array[position]}: expected finite numbers"
+        raise ValueError(sentence(message, remedy))
 
 
 def numbers(name: str, value: Any) -> FloatArray:
     """Return value as a float64 array.
 
     Raises:
-        ValueError: it is no table of numbers, or a ragged one.
+        ValueError: value is not a table of numbers, or its rows differ in length.
     """
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        what = f"{name} of type {type(value).__name__}: expected a table of numbers ({error})"
-        raise ValueError(what) from None
+        message = f"{name} of type {type(value).__name__}: expected a table of numbers ({error})"
+        raise ValueError(message) from None
 
 
 def arms_in_range(name: str, value: Any, n_trials: int, n_arms: int) -> IntArray:
@@ -134,15 +134,15 @@ def arms_in_range(name: str, value: Any, n_trials: int, n_arms: int) -> IntArray
 
 
 def _as_float(value: Any) -> float:
-    number = isinstance(value, int | float | np.integer | np.floating)
-    return float(value) if number and not isinstance(value, bool) else math.nan
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    return float(value) if is_number and not isinstance(value, bool) else math.nan
 
 
 def choice(name: str, value: Any, known: Iterable[str]) -> str:
     """Return value if it is one of the known names.
 
     Raises:
-        ValueError: it is not; the nearest names are suggested and all are listed.
+        ValueError: it is not; the error suggests the nearest names and lists all.
     """
     names = list(known)
     if value not in names:
@@ -151,7 +151,7 @@ def choice(name: str, value: Any, known: Iterable[str]) -> str:
 
 
 def unknown(kind: str, value: Any, known: Sequence[str]) -> str:
-    """Say that a name is unknown, which ones are near, and which ones there are."""
+    """Return the message for an unknown name, with the nearest names and all known ones."""
     lower = {name.lower(): name for name in known}
     near = [lower[name] for name in difflib.get_close_matches(str(value).lower(), lower, n=3)]
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
@@ -159,5 +159,5 @@ def unknown(kind: str, value: Any, known: Sequence[str]) -> str:
 
 
 def sentence(text: str, remedy: str) -> str:
-    """Join what is wrong and what to do about it."""
+    """Join what is wrong and the remedy, if any."""
     return f"{text}; {remedy}" if remedy else text

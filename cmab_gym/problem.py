@@ -1,4 +1,4 @@
-"""`BanditProblem`: all that a player of a correlated bandit may know."""
+"""`BanditProblem`: what a player of a correlated bandit may know."""
 
 from __future__ import annotations
 
@@ -24,18 +24,28 @@ class BanditProblem:
         reward_support: float64 (R,), increasing: the possible rewards, or the midpoints of the
             bins of a continuous reward.
         reward_bounds: (low, high), the interval that holds every reward.
-        reward_edges: float64 (R + 1,), the edges of the bins of a continuous reward; None where
-            the rewards are finitely many.
+        reward_edges: float64 (R + 1,), the edges of the bins of a continuous reward; None if there
+            are finitely many rewards.
         pseudo_lower_bounds: float64 (K, K, R), lower bounds on the same means, -infinity where
-            nothing is known; None where nothing at all is.
+            nothing is known; None if no lower bound is known.
 
     Raises:
         ValueError: a shape does not fit, an entry is not finite, the support is not increasing or
-            leaves the bounds, pseudo_rewards[k, k] is below the reward, or a lower bound is above
-            the upper one.
+            not inside the bounds, pseudo_rewards[k, k] is below the reward, or a lower bound is
+            above the upper one.
 
     Source: Section 2.1, Definition 1, of Gupta, Chaudhari, Joshi and Yagan (2021), and its remark
     on pseudo-lower bounds in Section 3.
+
+    Examples:
+        Two arms with rewards 0 and 1. When arm 0 gives 1, the mean of arm 1 is at most 0.4.
+
+        >>> table = np.array([[[0, 1], [0.8, 0.5]], [[0.7, 0.4], [0, 1]]])
+        >>> problem = BanditProblem(table, [0, 1], reward_bounds=(0, 1))
+        >>> problem.n_arms, problem.reward_range
+        (2, 1.0)
+        >>> problem.reward_index(np.array([1.0, 0.0])).tolist()
+        [1, 0]
     """
 
     pseudo_rewards: FloatArray
@@ -56,15 +66,16 @@ class BanditProblem:
             object.__setattr__(self, "pseudo_lower_bounds", _stored(self.pseudo_lower_bounds))
         self._check_rewards()
         self._check_table()
+        self._check_lower_bounds()
         object.__setattr__(self, "_cuts", self._interior_cuts())
-        self._check_positions()
+        self._check_resolution()
 
     @classmethod
     def from_info(cls, info: Mapping[str, Any]) -> BanditProblem:
-        """Take what a player may know from the info dict of a scalar environment's `reset`.
+        """Build the problem from the info dict that `reset` of a single environment returns.
 
         Raises:
-            ValueError: the dict lacks a key, as the info of `step` does.
+            ValueError: `info` is not such a dict; that of `step`, for example, lacks keys.
         """
         if not isinstance(info, Mapping):
             raise ValueError(f"info={info!r}: expected the info dict that `env.reset()` returns")
@@ -77,8 +88,8 @@ class BanditProblem:
             )
         if np.ndim(info["pseudo_rewards"]) == 4:
             raise ValueError(
-                "info is of a vector environment: expected that of one; all its environments have "
-                "the same problem, `envs.unwrapped.problem`"
+                "info is from a vector environment: expected that of a single one; all its "
+                "environments have the same problem, `envs.unwrapped.problem`"
             )
         low, high = info["reward_bounds"]
         return cls(
@@ -96,22 +107,22 @@ class BanditProblem:
 
     @property
     def reward_range(self) -> float:
-        """The size of the interval of rewards, the B of the paper."""
+        """The length of the interval of rewards, the paper's B."""
         return self.reward_bounds[1] - self.reward_bounds[0]
 
     @property
     def tolerance(self) -> float:
-        """Differences of means and pseudo-rewards up to this are rounding errors."""
+        """The largest difference of means or pseudo-rewards that counts as a rounding error."""
         return tolerance_of(self.reward_bounds)
 
     def reward_index(self, rewards: FloatArray) -> IntArray:
-        """Find which reward of the support, or which bin, each reward is.
+        """Find the position of rewards in the support, or their bins.
 
         Args:
             rewards: float64, any shape, in the reward's unit.
 
         Returns:
-            int64, the same shape: positions j on the last axis of `pseudo_rewards`.
+            int64, the same shape: indices j of the last axis of `pseudo_rewards`.
 
         Raises:
             ValueError: a reward is not in the support, or outside the bounds of the bins.
@@ -123,8 +134,8 @@ class BanditProblem:
             right = (rewards >= self.reward_bounds[0]) & (rewards <= self.reward_bounds[1])
         if not right.all():
             value = np.asarray(rewards)[~right].flat[0]  # ~, so that NaN is wrong
-            what = f"one of {self.reward_support}" if self.reward_edges is None else "inside"
-            raise ValueError(f"reward {value}: expected {what} {self.reward_bounds}")
+            rule = f"one of {self.reward_support}" if self.reward_edges is None else "inside"
+            raise ValueError(f"reward {value}: expected {rule} {self.reward_bounds}")
         return index
 
     def _check_rewards(self) -> None:
@@ -144,7 +155,7 @@ class BanditProblem:
         ):
             raise ValueError(
                 f"reward_edges={edges}: expected {support.size + 1} increasing edges from {low:g} "
-                f"to {high:g}, round the {support.size} bins of reward_support"
+                f"to {high:g}, one bin around each of the {support.size} entries of reward_support"
             )
 
     def _check_table(self) -> None:
@@ -164,7 +175,9 @@ class BanditProblem:
                 f"pseudo_rewards[{arm}, {arm}] is {own[arm]}: expected the rewards themselves, "
                 f"{support}; set s_kk(r) = r"
             )
-        lower = self.pseudo_lower_bounds
+
+    def _check_lower_bounds(self) -> None:
+        lower, table = self.pseudo_lower_bounds, self.pseudo_rewards
         if lower is None:
             return
         if lower.shape != table.shape:
@@ -174,13 +187,13 @@ class BanditProblem:
             )
         wrong = ~(lower <= table + self.tolerance)  # ~, so that NaN is wrong
         if wrong.any():
-            l, k, j = (int(axis[0]) for axis in np.nonzero(wrong))  # noqa: E741
+            l, k, j = (int(indices[0]) for indices in np.nonzero(wrong))  # noqa: E741
             raise ValueError(
                 f"pseudo_lower_bounds[{l}, {k}, {j}] = {lower[l, k, j]:g}: expected at most the "
                 f"upper bound, {table[l, k, j]:g}; an unknown entry is -infinity"
             )
 
-    def _check_positions(self) -> None:
+    def _check_resolution(self) -> None:
         index = np.searchsorted(self._cuts, self.reward_support, side="right")
         wrong = np.flatnonzero(index != np.arange(index.size))
         if wrong.size:
@@ -197,7 +210,7 @@ class BanditProblem:
 
 
 def tolerance_of(reward_bounds: tuple[float, float]) -> float:
-    """Return up to which size differences of rewards in an interval are rounding errors."""
+    """Return the largest difference of rewards in an interval that counts as a rounding error."""
     low, high = reward_bounds
     return 1e-9 * (high - low) + 1e-14 * max(abs(low), abs(high))
 
@@ -206,22 +219,22 @@ def check_scale(B: float | None) -> None:
     """Check the scale B of a policy.
 
     Args:
-        B: size of the interval of rewards, in their unit; None means that of the problem.
+        B: length of the interval of rewards, in their unit; None takes that of the problem.
 
     Raises:
         ValueError: `B` is neither None nor a number above 0.
     """
     if B is not None:
-        checks.positive("B", B, "it is the size of the interval of rewards")
+        checks.positive("B", B, "it is the length of the interval of rewards")
 
 
 def scale_of(B: float | None, problem: BanditProblem) -> float:
-    """Return the scale B of a policy, by default the size of the problem's reward interval."""
+    """Return the scale B of a policy, by default the length of the problem's reward interval."""
     return problem.reward_range if B is None else B
 
 
 def unknown_arms(problem: BanditProblem) -> BoolArray:
-    """Find the arms of which nothing is known: no pseudo-reward below the largest reward, (K,)."""
+    """Return whether each arm has no pseudo-reward below the largest reward, bool (K,)."""
     others = ~np.eye(problem.n_arms, dtype=np.bool_)
     informative = problem.pseudo_rewards.min(axis=2) < problem.reward_bounds[1]
     unknown: BoolArray = ~(informative & others).any(axis=1)
@@ -229,16 +242,19 @@ def unknown_arms(problem: BanditProblem) -> BoolArray:
 
 
 def pseudo_reward_rows(table: FloatArray) -> FloatArray:
-    """Return a table [l, k, j] as (K, R, K): [k, j] is what reward r_j of arm k says of all arms.
+    """Return a table [l, k, j] as (K, R, K): [k, j] holds s_lk(r_j) for every arm l.
 
-    The table is that of the pseudo-rewards, or of the pseudo-lower bounds. Of one that a problem
-    was made with this is no copy: with many arms a table takes more memory than all else.
+    The tables of a `BanditProblem` are returned as views, since a copy would take much memory when
+    there are many arms.
+
+    Args:
+        table: float64 (K, K, R), pseudo-rewards or pseudo-lower bounds.
     """
     return np.ascontiguousarray(table.transpose(1, 2, 0))
 
 
 def _stored(table: ArrayLike) -> FloatArray:
-    """Copy a table [l, k, j] into the memory layout of `pseudo_reward_rows`, read-only."""
+    """Copy a table [l, k, j], read-only, in the memory layout of `pseudo_reward_rows`."""
     table = np.asarray(table)
     if table.ndim != 3:
         return read_only(table)

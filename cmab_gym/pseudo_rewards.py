@@ -1,4 +1,4 @@
-"""Mathematics of pseudo-reward tables: conditional means, validity, masks, pads, latent bounds."""
+"""Mathematics of pseudo-reward tables: conditional means, validity, masks and pads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def conditional_means(
 
     Args:
         outcomes: float64 (J, K), rewards of every arm under each joint outcome.
-        probabilities: float64 (J,).
+        probabilities: float64 (J,), the probability of each joint outcome.
         index: int64 (J, K), the position j of each reward in the support.
         size: R, the size of the support.
 
@@ -24,16 +24,24 @@ def conditional_means(
         float64 (K, K, R), indexed [l, k, j]; NaN where arm k never gives r_j.
 
     Source: Definition 1 of the paper.
+
+    Examples:
+        When arm 0 gives 1, arm 1 gives 1 with probability 0.125 / 0.5.
+
+        >>> outcomes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> probabilities = np.array([0.25, 0.25, 0.375, 0.125])
+        >>> conditional_means(outcomes, probabilities, outcomes, 2)[1, 0]
+        array([0.5 , 0.25])
     """
     n_arms = outcomes.shape[1]
     table = np.full((n_arms, n_arms, size), np.nan)
     weighted = outcomes * probabilities[:, None]
     for k in range(n_arms):
-        chance = np.bincount(index[:, k], probabilities, size)
-        seen = chance > 0
+        pmf = np.bincount(index[:, k], probabilities, size)
+        possible = pmf > 0
         for l in range(n_arms):  # noqa: E741 (the paper's letter)
             total = np.bincount(index[:, k], weighted[:, l], size)
-            table[l, k, seen] = total[seen] / chance[seen]
+            table[l, k, possible] = total[possible] / pmf[possible]
     return table
 
 
@@ -44,11 +52,11 @@ def first_violation(
 
     Args:
         table: float64 (K, K, R), pseudo-rewards.
-        true: float64 (K, K, R), conditional means; NaN bounds nothing.
-        tolerance: by how much an entry may fall short, for rounding.
+        true: float64 (K, K, R), conditional means; an entry that is NaN is not compared.
+        tolerance: the shortfall that is allowed, for rounding.
 
     Returns:
-        The position [l, k, j] of the largest shortfall, or None.
+        The indices [l, k, j] of the largest shortfall, or None.
     """
     shortfall = np.where(np.isnan(true), -np.inf, true - table)
     worst = int(shortfall.argmax())
@@ -66,26 +74,31 @@ def mask_and_pad(
     pad: float = 0.0,
     rng: Generator | None = None,
 ) -> FloatArray:
-    """Forget a share of the entries, then add a safety buffer to the rest.
+    """Mask a share of the entries, then add a safety buffer to the others.
 
-    In each row (k, j) int(mask * K) random entries become `high`; then `pad` is added to all and
-    the sum clipped at `high`; the entries s_kk(r) = r are restored last.
+    For each (k, j), int(mask * K) random entries are replaced by `high`. Then `pad` is added to all
+    entries, and the sum is clipped at `high`. Last, the entries s_kk(r) = r are restored.
 
     Args:
         table: float64 (K, K, R), pseudo-rewards [l, k, j].
         reward_support: float64 (R,).
         high: the largest possible reward.
-        mask: share of the entries to forget, from 0 to 1 (the paper's p).
+        mask: share of the entries to mask, from 0 to 1 (the paper's p).
         pad: buffer to add, 0 or more, in the reward's unit (the paper's q).
-        rng: generator of the mask; needed where mask > 0.
+        rng: generator of the mask; needed if mask > 0.
 
     Returns:
         A new table.
 
     Raises:
-        ValueError: mask or pad is out of range, or there is no generator for a mask.
+        ValueError: mask or pad is out of range, or a mask is given without a generator.
 
     Source: Section 5.1 of the paper; the order of the steps from its published figures.
+
+    Examples:
+        >>> table = np.array([[[0.0, 1.0], [0.75, 0.5]], [[0.5, 0.25], [0.0, 1.0]]])
+        >>> mask_and_pad(table, np.array([0.0, 1.0]), high=1.0, pad=0.25)[1, 0]
+        array([0.75, 0.5 ])
     """
     mask = checks.number_between("mask", mask, 0, 1, "it is a share of the entries")
     pad = checks.number_between("pad", pad, 0, np.inf, "it is added to every pseudo-reward")
@@ -94,41 +107,17 @@ def mask_and_pad(
     n_masked = int(mask * n_arms)
     if n_masked:
         if rng is None:
-            raise ValueError(f"mask={mask:g} needs a generator: expected rng; pass default_rng(0)")
+            raise ValueError(
+                f"mask={mask:g} without rng: expected a generator; pass default_rng(0)"
+            )
         order = rng.random(table.shape).argsort(axis=0)
         result[order < n_masked] = high
     result = np.minimum(result + pad, high)
-    arms = np.arange(n_arms)
-    result[arms, arms] = reward_support
+    set_own_rewards(result, reward_support)
     return result
 
 
-def largest_over_intervals(
-    first: IntArray, last: IntArray, values: FloatArray, size: int
-) -> FloatArray:
-    """Take, at each position, the largest value of the intervals that cover it.
-
-    Args:
-        first: int64 (N,), the first position of each interval.
-        last: int64 (N,), its last position; the interval is empty where last < first.
-        values: float64 (N,), what each interval is worth.
-        size: number of positions.
-
-    Returns:
-        float64 (size,); -inf where nothing covers.
-
-    Each interval is the union of two of the same power-of-two length; those are pushed down to
-    length one. So the cost is N + size * log(size), with no loop over intervals.
-    """
-    kept = last >= first
-    first, last, values = first[kept], last[kept], values[kept]
-    level = np.frexp((last - first + 1).astype(np.float64))[1] - 1
-    best = np.full((int(level.max(initial=0)) + 1, size), -np.inf)
-    np.maximum.at(best, (level, first), values)
-    np.maximum.at(best, (level, last - (1 << level) + 1), values)
-    for step in range(len(best) - 1, 0, -1):
-        half = 1 << (step - 1)
-        np.maximum(best[step - 1], best[step], out=best[step - 1])
-        np.maximum(best[step - 1, half:], best[step, :-half], out=best[step - 1, half:])
-    covered: FloatArray = best[0]
-    return covered
+def set_own_rewards(table: FloatArray, rewards: FloatArray) -> None:
+    """Set s_kk(r_j) = r_j, in place, in a table of pseudo-rewards [l, k, j]."""
+    arms = np.arange(len(table))
+    table[arms, arms] = rewards

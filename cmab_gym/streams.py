@@ -1,8 +1,8 @@
-"""Independent streams of random numbers, one a trial, read in lockstep one row a round.
+"""Independent streams of random numbers, one per trial, read in lockstep, one row per round.
 
-`SeedSequence(seed)` has one child per trial, and that has two: the environment's and the agent's.
-So a trial's numbers depend on nothing but the seed and the trial's number: not on how many trials
-run together, on the number of workers, or on which other agents run.
+`SeedSequence(seed)` has one child per trial, and each child has two: one for the environment and
+one for the agent. So the random numbers of a trial depend only on the seed and the trial: not on
+how many trials run together, the number of workers, or which other agents run.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from cmab_gym.arrays import AnyArray, FloatArray
 
 ENVIRONMENT, AGENT = 0, 1
 
-# How many numbers a block of noise holds in all: large enough to hide the cost of one call per
-# trial, small enough to stay in the cache.
-_BLOCK_NUMBERS = 1 << 18
+# Large enough to hide the cost of one call per trial, small enough for the cache.
+_NUMBERS_PER_BLOCK = 1 << 18
 
 
 def trial_seed(seed: int, trial: int, side: int) -> SeedSequence:
@@ -29,10 +28,10 @@ def trial_seed(seed: int, trial: int, side: int) -> SeedSequence:
 
 
 def environment_seed(seed: int, trial: int) -> int:
-    """Return the integer that starts a trial's reward stream: `env.reset(seed=...)` replays it."""
+    """Return the integer with which `env.reset(seed=...)` replays the rewards of a trial."""
     checks.whole_number("seed", seed, 0)
     words = trial_seed(seed, trial, ENVIRONMENT).generate_state(4)
-    return sum(int(word) << (32 * place) for place, word in enumerate(words))
+    return sum(int(word) << (32 * i) for i, word in enumerate(words))
 
 
 class RoundStream:
@@ -41,7 +40,7 @@ class RoundStream:
     Args:
         generators: B generators, one per trial.
         draw: function of (generators, rounds) that returns an array (rounds, B, ...).
-        block: how many rounds are drawn at a time.
+        block: the number of rounds that are drawn at a time.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class RoundStream:
         self._rows: AnyArray = np.empty(0)
 
     def next(self) -> AnyArray:
-        """Return the next round's row, (B, ...); it is a view, to be read only."""
+        """Return the row of the next round, (B, ...), as a view that must not be written to."""
         if self._next == self.block:
             self._draw_block()
         row: AnyArray = self._rows[self._next]
@@ -65,17 +64,17 @@ class RoundStream:
         return row
 
     def left(self) -> AnyArray:
-        """Return the rows left in the block, (rounds, B, ...), at least one; they stay unread."""
+        """Return the unread rows of the block, (rounds, B, ...), at least one; they stay unread."""
         if self._next == self.block:
             self._draw_block()
         return self._rows[self._next :]
 
     def skip(self, rounds: int) -> None:
-        """Pass over rows that `left` returned."""
+        """Mark rows that `left` returned as read."""
         self._next += rounds
 
     def _draw_block(self) -> None:
-        self._rows = np.empty(0)  # lest the last block be kept beside the next
+        self._rows = np.empty(0)  # so that two blocks are never in memory
         self._rows = self._draw(self._generators, self.block)
         self._next = 0
 
@@ -93,7 +92,7 @@ class TrialStreams:
 
     @classmethod
     def for_trials(cls, seed: int, trials: range) -> TrialStreams:
-        """Return the agents' streams of the given trials of an evaluation with this seed."""
+        """Return the agent's streams for some trials of an evaluation with this seed."""
         return cls([trial_seed(seed, trial, AGENT) for trial in trials])
 
     def __len__(self) -> int:
@@ -101,7 +100,7 @@ class TrialStreams:
 
     @cached_property
     def generators(self) -> tuple[Generator, ...]:
-        """B generators, one per trial, apart from those behind the methods below."""
+        """B generators, one per trial, independent of the streams below."""
         return self._make(0)
 
     def uniform(self) -> FloatArray:
@@ -131,9 +130,9 @@ class TrialStreams:
         )
 
     def _rows(self, size: int) -> int:
-        # The block's length does not change the numbers: a generator that is asked for n and then
-        # for m numbers gives the same as one asked for n + m.
-        return max(1, _BLOCK_NUMBERS // max(1, size * len(self._seeds)))
+        # The length of a block does not change the numbers: drawing n numbers and then m gives the
+        # same numbers as drawing n + m.
+        return max(1, _NUMBERS_PER_BLOCK // max(1, size * len(self._seeds)))
 
 
 def _uniform(rngs: Sequence[Generator], rounds: int) -> FloatArray:
@@ -141,7 +140,7 @@ def _uniform(rngs: Sequence[Generator], rounds: int) -> FloatArray:
 
 
 def _standard_normal(rngs: Sequence[Generator], rounds: int, size: int) -> FloatArray:
-    # By trial in memory, each drawn in its place: they are too many to be copied.
+    # Drawn in place, trial by trial, to avoid a copy of a large array.
     numbers = np.empty((len(rngs), rounds, size))
     for rng, own in zip(rngs, numbers, strict=True):
         rng.standard_normal(out=own)
@@ -149,14 +148,14 @@ def _standard_normal(rngs: Sequence[Generator], rounds: int, size: int) -> Float
 
 
 def as_streams(rng: TrialStreams | Generator | int, trials: int) -> TrialStreams:
-    """Return rng as the streams of `trials` trials.
+    """Return the streams of B trials, from a seed, a generator, or streams.
 
     Args:
-        rng: the streams; or an integer seed, or a generator that draws one for each trial.
-        trials: how many trials there are.
+        rng: streams; or an integer seed; or a generator that draws one seed for each trial.
+        trials: the number of trials, B.
 
     Raises:
-        ValueError: rng is none of these, or the streams of another number of trials.
+        ValueError: `rng` is of another type, or holds streams of another number of trials.
     """
     if isinstance(rng, Generator):
         drawn = rng.integers(0, 2**63, size=trials)

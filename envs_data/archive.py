@@ -1,4 +1,4 @@
-"""The files of an archive, a folder or a single file, opened safely."""
+"""Safe access to the files of an archive or a folder, or to a single file."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-_HEAD = 1 << 16  # bytes that are looked at to tell what a file is
+_HEAD = 1 << 16  # bytes that are read to recognise a file
 _COPY = 1 << 20
-# Ratings compress by a factor of 3 to 15. A member that claims more than this is a bomb.
+# Ratings compress by a factor of 3 to 15. A member above this ratio is refused as a zip bomb.
 _LARGEST_RATIO = 200
 _LARGEST_TOTAL = 64 << 30
-# What damaged, cut, encrypted or unknown archives raise.
+# The errors that damaged, truncated, encrypted or unknown archives raise.
 UNREADABLE = (
     zipfile.BadZipFile,
     gzip.BadGzipFile,
@@ -28,7 +28,7 @@ UNREADABLE = (
     RuntimeError,
     NotImplementedError,
 )
-# Files that say what the items of a ratings file beside them are.
+# Files that describe the items of a ratings file in the same folder.
 _COMPANIONS = (
     "movies.dat",
     "movies.csv",
@@ -44,9 +44,9 @@ class Files:
     """Named files, on disk or inside a zip archive.
 
     Args:
-        path: what the user gave.
-        names: the files, by the name inside the archive or folder.
-        scratch: folder for members that a reader needs on disk.
+        path: the path that the user gave.
+        names: the names of the files inside the archive or folder.
+        scratch: folder for copies of members that a reader needs on disk.
     """
 
     path: Path
@@ -54,7 +54,7 @@ class Files:
     scratch: Path
 
     def head(self, name: str, strict: bool = True) -> bytes:
-        """Return the first bytes of a file, decompressed; none if it is damaged and not strict."""
+        """Return the first bytes of a file, decompressed; b"" if it is damaged and not strict."""
         try:
             with self.open(name) as file:
                 return file.read(_HEAD)
@@ -64,13 +64,13 @@ class Files:
             return b""
 
     def is_gzip(self, name: str) -> bool:
-        """Tell by its content whether a file is gzip."""
+        """Return whether the content of a file is gzip."""
         with self._open_raw(name) as raw:
             return raw.read(2) == b"\x1f\x8b"
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        """Open a file for reading, decompressed if it is gzip."""
+        """Open a file for reading, and decompress it if it is gzip."""
         with self._open_raw(name) as raw:
             magic = raw.read(2)
             raw.seek(0)
@@ -81,10 +81,10 @@ class Files:
                 yield raw
 
     def on_disk(self, name: str) -> Path:
-        """Return a path to a file; a zip member is first copied to a name of our own choice."""
+        """Return the path of a file; a zip member is first copied to the scratch folder."""
         if not self._zipped:
             return self._real(name)
-        # zipfile itself stops at the size that the archive says, and checks the member's CRC.
+        # zipfile stops at the size that the archive declares, and checks the CRC of the member.
         copy = self.scratch / str(self.names.index(name))
         if not copy.exists():
             with self._open_raw(name) as source, copy.open("wb") as target:
@@ -95,10 +95,14 @@ class Files:
     def _zipped(self) -> bool:
         return zipfile.is_zipfile(self.path)
 
-    def _open_raw(self, name: str) -> AbstractContextManager[IO[bytes]]:
+    @contextmanager
+    def _open_raw(self, name: str) -> Iterator[IO[bytes]]:
         if self._zipped:
-            return _member(self.path, name)
-        return self._real(name).open("rb")
+            with zipfile.ZipFile(self.path) as archive, archive.open(name) as file:
+                yield file
+        else:
+            with self._real(name).open("rb") as file:
+                yield file
 
     def _real(self, name: str) -> Path:
         return self.path / name if self.path.is_dir() else self.path.parent / name
@@ -106,13 +110,13 @@ class Files:
 
 @contextmanager
 def open_files(path: str | Path) -> Iterator[Files]:
-    """List the files of a zip archive or a folder, or a single file and those beside it.
+    """Open a zip archive, a folder, or a single file with the files that describe its items.
 
-    Nothing is extracted to a path that the archive names, and nothing of it stays on disk.
+    Members of an archive are never extracted under their own names, and no copy stays on disk.
 
     Raises:
-        FileNotFoundError: there is nothing at the path.
-        ValueError: the archive claims sizes that no ratings have.
+        FileNotFoundError: the path does not exist.
+        ValueError: the archive is empty, or larger than ratings can be when unpacked.
     """
     path = Path(path)
     if str(path) == "." or not path.exists():
@@ -123,18 +127,12 @@ def open_files(path: str | Path) -> Iterator[Files]:
         yield Files(path, tuple(_names(path)), Path(scratch))
 
 
-@contextmanager
-def _member(path: Path, name: str) -> Iterator[IO[bytes]]:
-    with zipfile.ZipFile(path) as archive, archive.open(name) as file:
-        yield file
-
-
 def _names(path: Path) -> list[str]:
     if path.is_dir():
         return sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file())
     if not zipfile.is_zipfile(path):
-        beside = {p.name for pattern in _COMPANIONS for p in path.parent.glob(pattern)}
-        return [path.name, *sorted(beside - {path.name})]
+        companions = {p.name for pattern in _COMPANIONS for p in path.parent.glob(pattern)}
+        return [path.name, *sorted(companions - {path.name})]
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
     if not members:
@@ -156,7 +154,7 @@ def _names(path: Path) -> list[str]:
 
 
 def stamp(path: str | Path) -> tuple[tuple[str, int, int, int], ...]:
-    """Return what changes when ratings, or the files that belong to them, are written again.
+    """Return a key that changes when ratings, or the files that describe their items, change.
 
     Returns:
         Name, size, time of change and inode of every file at the path; empty if there is none.
@@ -166,5 +164,5 @@ def stamp(path: str | Path) -> tuple[tuple[str, int, int, int], ...]:
         return ()
     folder = path if path.is_dir() else path.parent
     names = [path.name] if not path.is_dir() and zipfile.is_zipfile(path) else _names(path)
-    found = ((name, (folder / name).stat()) for name in names)
-    return tuple((name, each.st_size, each.st_mtime_ns, each.st_ino) for name, each in found)
+    stats = ((name, (folder / name).stat()) for name in names)
+    return tuple((name, stat.st_size, stat.st_mtime_ns, stat.st_ino) for name, stat in stats)

@@ -1,4 +1,4 @@
-"""Which arm an item belongs to: the most rated items, given ones, or genres."""
+"""`Arms`: the arm of each item; arms are the most rated items, listed items, or genres."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from numpy.random import default_rng
 
 from cmab_gym import checks
 from cmab_gym.arrays import IntArray
-from cmab_gym.envs_data.ratings import Ratings
+from cmab_gym.envs_data.ratings import Ratings, positions_of
 
 GENRES = ("random", "first", "all")
 
 
 @dataclass(frozen=True, eq=False)
 class Arms:
-    """Which arm, or arms, each item belongs to.
+    """The arm, or arms, to which each item belongs.
 
     Args:
         names: K names.
         items: int64 (P,), positions in `Ratings.item_ids`, one for each pair of item and arm.
-        arms: int64 (P,), the arm of each pair. Items that are missing belong to none.
+        arms: int64 (P,), the arm of each pair. An item that is not in a pair has no arm.
     """
 
     names: tuple[str, ...]
@@ -31,25 +31,22 @@ class Arms:
     arms: IntArray
 
     def of_ratings(self, items: IntArray) -> tuple[IntArray, IntArray]:
-        """Find the arms of the items of some ratings.
+        """Find the arms of ratings.
 
         Args:
-            items: int64 (N,), positions in `Ratings.item_ids`.
+            items: int64 (N,), the item of each rating: a position in `Ratings.item_ids`.
 
         Returns:
             The rows of the ratings that belong to an arm, int64 (M,), and the arm of each; a row
-            appears as often as its item has arms.
+            is repeated for every arm of its item.
         """
         arms = self.arms[np.argsort(self.items, kind="stable")]
         size = max(int(self.items.max(initial=0)), int(items.max(initial=0))) + 1
-        number_of = np.bincount(self.items, minlength=size)
-        number, first = number_of[items], (np.cumsum(number_of) - number_of)[items]
-        if number_of.max() <= 1:
-            rows = np.flatnonzero(number)
-            return rows, arms[first[rows]]
-        rows = np.repeat(np.arange(items.size), number)
-        within = np.arange(rows.size) - np.repeat(np.cumsum(number) - number, number)
-        return rows, arms[np.repeat(first, number) + within]
+        arms_per_item = np.bincount(self.items, minlength=size)
+        n_arms, first = arms_per_item[items], (np.cumsum(arms_per_item) - arms_per_item)[items]
+        rows = np.repeat(np.arange(items.size), n_arms)
+        within = np.arange(rows.size) - np.repeat(np.cumsum(n_arms) - n_arms, n_arms)
+        return rows, arms[np.repeat(first, n_arms) + within]
 
 
 def most_rated_arms(ratings: Ratings, n_arms: int) -> Arms:
@@ -57,39 +54,38 @@ def most_rated_arms(ratings: Ratings, n_arms: int) -> Arms:
 
     Raises:
         ValueError: there are fewer items than arms.
+
+    Examples:
+        >>> ratings = Ratings.from_columns([1, 2, 1], [30, 30, 20], np.array([5.0, 4, 1]))
+        >>> most_rated_arms(ratings, 2).names
+        ('item 30', 'item 20')
     """
-    return _one_each(ratings, ratings.most_rated(n_arms))
+    return _one_item_each(ratings, ratings.most_rated(n_arms))
 
 
 def listed_arms(ratings: Ratings, items: Sequence[Any]) -> Arms:
-    """Make each of the given items an arm, in the given order.
+    """Make each of the listed items an arm, in the same order.
 
     Raises:
-        ValueError: an item is unknown or is given twice.
+        ValueError: an item is unknown or listed twice, or the list is empty.
     """
-    place = {item: i for i, item in enumerate(ratings.item_ids.tolist())}
-    # Ids of a text file are strings, even those that look like numbers.
-    items = [str(item) if item not in place and str(item) in place else item for item in items]
-    missing = [item for item in items if item not in place]
-    if missing:
-        known = ", ".join(map(repr, ratings.item_ids[:5].tolist()))
-        raise ValueError(f"item {missing[0]!r} has no rating: expected ids such as {known}")
-    if len(set(items)) != len(items) or not items:
+    positions = positions_of(items, ratings.item_ids)
+    if np.unique(positions).size != positions.size or not positions.size:
         raise ValueError(f"items={list(items)!r}: expected different items, at least one")
-    return _one_each(ratings, np.array([place[item] for item in items]))
+    return _one_item_each(ratings, positions)
 
 
 def genre_arms(ratings: Ratings, genres: str = "random", draw: int = 0) -> Arms:
     """Make each genre an arm.
 
     Args:
-        ratings: with genres.
-        genres: which of its genres a movie counts for: "random", one drawn for each movie; "first"
-            in the list; or "all".
-        draw: which random draw, 0 or more.
+        ratings: ratings whose items have genres.
+        genres: the genres for which a movie counts: "random", one of its genres, drawn for each
+            movie; "first", the first in its list; or "all".
+        draw: the number of the random draw, 0 or more.
 
     Raises:
-        ValueError: the ratings have no genres, or an argument is unknown.
+        ValueError: the ratings have no genres, or an argument is invalid.
 
     Source: Section 5.1 of the paper, for "random".
     """
@@ -101,9 +97,9 @@ def genre_arms(ratings: Ratings, genres: str = "random", draw: int = 0) -> Arms:
     arm_of = {name: arm for arm, name in enumerate(names)}
     chosen = _chosen_genres(ratings.genres, genres, draw)
     pairs = [
-        (place, arm_of[genre])
-        for place, item in enumerate(ratings.item_ids.tolist())
-        for genre in chosen.get(item, ())
+        (position, arm_of[genre])
+        for position, item_id in enumerate(ratings.item_ids.tolist())
+        for genre in chosen.get(item_id, ())
     ]
     items, arms = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     return Arms(names, items, arms)
@@ -116,8 +112,8 @@ def _chosen_genres(
         return genres
     if which == "first":
         return {item: own[:1] for item, own in genres.items()}
-    # One number for each movie that has a genre, rated or not, in the order of their ids: so a
-    # draw does not depend on who rated what.
+    # One random number for each movie with a genre, rated or not, in the order of their ids, so
+    # that the draw does not depend on the ratings.
     uniform = default_rng(draw).random(len(genres))
     return {
         item: (genres[item][int(u * len(genres[item]))],)
@@ -125,6 +121,6 @@ def _chosen_genres(
     }
 
 
-def _one_each(ratings: Ratings, items: IntArray) -> Arms:
+def _one_item_each(ratings: Ratings, items: IntArray) -> Arms:
     names = tuple(ratings.name_of(int(item)) for item in items)
     return Arms(names, items, np.arange(items.size))

@@ -1,4 +1,4 @@
-"""The tables that come with the package, and how they are built from the raw archives."""
+"""The bundled tables, and how to build them from the raw archives."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from cmab_gym.envs_data.survey import Survey, take_survey
 
 @dataclass(frozen=True)
 class Source:
-    """Where ratings come from.
+    """A source of ratings.
 
     Args:
-        archive: file names under which the raw archive is looked for.
+        archive: possible file names of the raw archive.
         licence: the terms of the data.
-        name: how the names of its data sets begin.
+        name: the first word of the names of its data sets.
     """
 
     archive: tuple[str, ...]
@@ -54,13 +54,13 @@ SOURCES = MappingProxyType(
 
 @dataclass(frozen=True)
 class Table:
-    """One setting of a survey.
+    """A table, by the arguments of its survey.
 
     Args:
         source: a key of `SOURCES`.
         task: "genre", "movie" or "book".
-        train_share: share of the ratings that is learned from.
-        draw: number of the genre draw; 0 where the task has none.
+        train_share: share of the ratings in the training half.
+        draw: the number of the genre draw; 0 for other tasks.
     """
 
     source: str
@@ -70,7 +70,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """The name of its file, without the ending."""
+        """The name of its file, without the extension."""
         draw = f"-draw{self.draw}" if self.task == "genre" else ""
         return f"{self.source}-{self.task}{draw}-train{round(100 * self.train_share):02d}"
 
@@ -82,14 +82,14 @@ class Table:
 
     def survey(self, ratings: Ratings) -> Survey:
         """Build the table."""
-        settings = {"task": self.task, "genre_draw": self.draw}
+        licence = SOURCES[self.source].licence
         return take_survey(
             ratings,
             self.arms(ratings),
             Split(self.train_share),
             Method(min_support=5 if self.task == "book" else 1),
             reward_support=(1, 2, 3, 4, 5),
-            provenance={**settings, "licence": SOURCES[self.source].licence},
+            provenance={"task": self.task, "genre_draw": self.draw, "licence": licence},
         )
 
 
@@ -98,7 +98,7 @@ GENRE_DRAWS = 5
 
 
 def bundled_tables() -> tuple[Table, ...]:
-    """List the settings whose tables come with the package."""
+    """List the tables that come with the package."""
     return (
         *(Table("movielens", "genre", s, draw) for s in SHARES for draw in range(GENRE_DRAWS)),
         *(Table("movielens", "movie", s) for s in SHARES),
@@ -111,14 +111,14 @@ def bundled_survey(table: Table) -> Survey:
     """Load a table that comes with the package.
 
     Raises:
-        ValueError: no such table is bundled.
+        ValueError: the table is not bundled.
     """
     if table not in bundled_tables():
         shares = " or ".join(f"{share:g}" for share in sorted(SHARES))
         draws = f" and genre_draw from 0 to {GENRE_DRAWS - 1}" if table.task == "genre" else ""
         raise ValueError(
             f"no table of train_share={table.train_share:g} and genre_draw={table.draw} is "
-            f"bundled: expected train_share {shares}{draws}; for any other setting pass "
+            f"bundled: expected train_share {shares}{draws}; for other values pass "
             f"data='path/to/{SOURCES[table.source].archive[0]}'"
         )
     with as_file(files("cmab_gym.envs_data") / "bundled" / f"{table.name}.npz") as path:
@@ -129,13 +129,13 @@ def survey_of(table: Table, data: str | Path | None = None) -> Survey:
     """Load a bundled table, or build any table from a raw archive.
 
     Args:
-        table: the setting.
-        data: path of the raw archive, or name of a data set that was fetched; None takes the
-            bundled table.
+        table: the table.
+        data: path of the raw archive, or name of a data set in the cache; None takes the bundled
+            table.
 
     Raises:
-        ValueError: without data, no such table is bundled; or the archive is not what it should be.
-        FileNotFoundError: data is not a file.
+        ValueError: without `data`, the table is not bundled; or the archive holds other ratings.
+        FileNotFoundError: `data` does not exist.
     """
     checks.number_between("train_share", table.train_share, 0, 1, "it is a share of the ratings")
     if data is None:
@@ -146,7 +146,7 @@ def survey_of(table: Table, data: str | Path | None = None) -> Survey:
 
 @lru_cache(maxsize=16)
 def _built(table: Table, path: Path, _: Hashable) -> Survey:
-    """Build a table, once for each time that the archive was written."""
+    """Build a table, again only when the archive has changed."""
     ratings = read_ratings(path)
     wanted = SOURCES[table.source].name
     if not ratings.source.startswith(wanted):
@@ -162,10 +162,10 @@ def build_tables(raw: str | Path, out: str | Path) -> Iterator[Path]:
 
     Args:
         raw: folder with `ml-1m.zip` and `goodbooks-10k.zip` (or its sample).
-        out: folder for the tables; made if need be.
+        out: folder for the tables; it is created if needed.
 
     Raises:
-        FileNotFoundError: an archive is missing; nothing has been written then.
+        FileNotFoundError: an archive is missing; nothing is written.
     """
     archives = {name: _archive(Path(raw), source) for name, source in SOURCES.items()}
     Path(out).mkdir(parents=True, exist_ok=True)

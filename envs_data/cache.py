@@ -1,4 +1,4 @@
-"""The folder of downloaded data sets, and whether its files are still what was downloaded."""
+"""The folder of downloaded data sets, and the checksums of its files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOLDER_VARIABLE = "CMAB_GYM_DATA"
 def cache_folder() -> Path:
     """Return the folder for downloads: CMAB_GYM_DATA, else the user's cache folder.
 
-    It need not be there yet.
+    The folder may not exist yet.
 
     Raises:
         NotADirectoryError: CMAB_GYM_DATA is a file.
@@ -32,35 +32,35 @@ def cache_folder() -> Path:
 
 
 def cached_path(name: str | Dataset) -> Path:
-    """Return where a data set is kept, whether or not it has been downloaded.
+    """Return the path of a data set in the cache, whether or not it has been downloaded.
 
     Args:
         name: a key of `DATASETS`, or a `Dataset` of your own.
 
     Raises:
-        ValueError: there is no such data set.
+        ValueError: `name` is not a known data set.
     """
     return cache_folder() / dataset(name).file
 
 
 def cached() -> dict[str, Path]:
-    """Return the known data sets that are in the cache, name to path."""
+    """Return the known data sets that are in the cache, as a mapping from name to path."""
     paths = {name: cached_path(name) for name in DATASETS}
     return {name: path for name, path in paths.items() if path.is_file()}
 
 
 def locate(data: str | Path) -> Path:
-    """Return the path of ratings: the path given, or where a data set of that name is cached.
+    """Return the path of ratings, given a path or the name of a data set in the cache.
 
     Raises:
-        FileNotFoundError: it names a data set that is not cached.
+        FileNotFoundError: `data` names a data set that is not in the cache.
     """
     if str(data) not in DATASETS or Path(data).exists():
         return Path(data)
     path = cached_path(str(data))
     if not path.is_file():
         raise FileNotFoundError(
-            f"{data} is not in the cache, {path.parent}: fetch it by `cmab-gym data fetch {data}`"
+            f"{data} is not in the cache, {path.parent}: run `cmab-gym data fetch {data}`"
         )
     return path
 
@@ -74,23 +74,23 @@ def verify(name: str | Dataset) -> None:
         name: a key of `DATASETS`, or a `Dataset` of your own.
 
     Raises:
-        ValueError: there is no such data set, its file is another one, or no checksum is known.
-        FileNotFoundError: it is not in the cache.
+        ValueError: `name` is not a known data set, the checksum differs, or none is known.
+        FileNotFoundError: the data set is not in the cache.
     """
     wanted = dataset(name)
     path = cached_path(wanted)
     if not path.is_file():
         raise FileNotFoundError(
-            f"{path} is not there: expected data set {wanted.name!r}; fetch it, or put the file "
-            f"from {wanted.url} there"
+            f"{path} does not exist: expected data set {wanted.name!r}; fetch it, or save "
+            f"{wanted.url} under this path"
         )
     expected = expected_checksum(wanted)
     if expected is None:
         raise ValueError(
-            f"no checksum of {path} is known: expected {record_path(wanted)}; "
-            f"fetch {wanted.name!r} once to record it"
+            f"no checksum of {path} is known: expected {record_path(wanted)}; fetch "
+            f"{wanted.name!r} once to record it"
         )
-    found = checksum_of(path, algorithm(expected))
+    found = checksum_like(expected, path)
     if found != expected:
         raise ValueError(
             f"{path} has checksum {found}: expected {expected}; it was changed or is another file: "
@@ -99,37 +99,32 @@ def verify(name: str | Dataset) -> None:
 
 
 def expected_checksum(wanted: Dataset) -> str | None:
-    """Return the published checksum, else the recorded one, else None.
+    """Return the published checksum of a data set, else the recorded one, else None.
 
     Raises:
-        ValueError: the record is damaged.
+        ValueError: the recorded checksum is damaged.
     """
     record = record_path(wanted)
     if wanted.checksum is not None or not record.is_file():
         return wanted.checksum
     digest = record.read_text(encoding="utf-8").partition(" ")[0]
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
-        raise ValueError(f"{record} holds no SHA-256: expected 64 hex digits; delete it")
+        raise ValueError(f"{record} does not hold a SHA-256: expected 64 hex digits; delete it")
     return f"sha256:{digest}"
 
 
 def record_path(wanted: Dataset) -> Path:
-    """Return where the checksum of the first download is recorded, as `sha256sum` writes it."""
+    """Return the file that records the SHA-256 of the first download, as `sha256sum` writes it."""
     return cached_path(wanted).with_name(f"{wanted.file}.sha256")
 
 
-def record_checksum(wanted: Dataset, checksum: str) -> None:
-    """Record the SHA-256 of a first download, whole or not at all."""
-    record = record_path(wanted)
-    line = f"{checksum.removeprefix('sha256:')}  {wanted.file}\n"
-    write_whole(record, lambda part: part.write_text(line, encoding="utf-8"))
+def record_checksum(wanted: Dataset, path: Path) -> None:
+    """Record the SHA-256 of a data set's first download, found at `path`."""
+    line = f"{checksum(path)}  {wanted.file}\n"
+    write_whole(record_path(wanted), lambda part: part.write_text(line, encoding="utf-8"))
 
 
-def algorithm(checksum: str | None) -> str:
-    """Return the algorithm of a checksum; sha256 if there is none."""
-    return "sha256" if checksum is None else checksum.partition(":")[0]
-
-
-def checksum_of(path: Path, algorithm: str = "sha256") -> str:
-    """Return the checksum of a file, as "algorithm:hex"."""
+def checksum_like(expected: str, path: Path) -> str:
+    """Return the checksum of a file as "algorithm:hex", by the algorithm of `expected`."""
+    algorithm = expected.partition(":")[0]
     return f"{algorithm}:{checksum(path, algorithm)}"

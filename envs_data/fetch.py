@@ -1,4 +1,4 @@
-"""Download a data set: resumed where it broke off, checked, and there whole or not at all."""
+"""Download a data set: resume where it broke off, check it, and keep it whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from filelock import FileLock
 from cmab_gym import checks
 from cmab_gym.envs_data.cache import (
     FOLDER_VARIABLE,
-    algorithm,
     cached_path,
-    checksum_of,
+    checksum_like,
     expected_checksum,
     record_checksum,
     record_path,
@@ -37,30 +36,30 @@ def fetch(
     timeout: float = 30.0,
     attempts: int = 4,
 ) -> Path:
-    """Return the file of a data set, after downloading it if it is not in the cache.
+    """Return the path of a data set, and download it first if it is not in the cache.
 
-    A download that broke off goes on where it stopped, also in a later call. Several processes may
-    fetch the same file: one downloads, the others wait. A file put into the cache by hand counts as
-    downloaded.
+    A download that broke off resumes where it stopped, even in a later call. When several processes
+    fetch the same file, one downloads it and the others wait. A file that was put into the cache by
+    hand counts as downloaded.
 
     Args:
         name: a key of `DATASETS`, or a `Dataset` of your own.
-        accept: called once with the terms before anything is requested, and not at all when the
-            file is in the cache; returning False refuses them. `print` shows them.
-        progress: called with the bytes so far and their total, None if unknown.
+        accept: called once with the terms before the first request, and never when the file is in
+            the cache; return False to refuse them. Pass `print` to show them.
+        progress: called with the bytes so far and the total, or None if the total is unknown.
         url: another address of the same file; its checksum must be the same.
-        timeout: seconds that the server may be silent.
-        attempts: how often to try, 1 or more, before giving up.
+        timeout: seconds that the server may stay silent, from 0.01 to 3600.
+        attempts: how many times to try, 1 or more.
 
     Returns:
-        Its path in the cache folder.
+        The path in the cache folder.
 
     Raises:
-        ValueError: an argument is wrong, the terms were refused, or the file has another size or
-            checksum than expected; such a download is not kept.
-        FileNotFoundError: there is no file at the address.
+        ValueError: an argument is invalid, the terms were refused, or the size or checksum differs
+            from what was expected; such a download is not kept.
+        FileNotFoundError: the server has no file at the address.
         ConnectionError: the address could not be reached, or the transfer broke off.
-        OSError: the file cannot be written; after a full disk nothing is kept.
+        OSError: the file cannot be written; nothing is kept when the disk is full.
     """
     wanted = dataset(name)
     source = wanted if url is None else replace(wanted, url=url)
@@ -80,15 +79,15 @@ def fetch(
             transfer = Transfer(source.url, partial, source.size, pinned, timeout, progress)
             _download(source, transfer, attempts)
         elif expected_checksum(source) is None:
-            record_checksum(source, checksum_of(path))
+            record_checksum(source, path)
     return path
 
 
 def _download(source: Dataset, transfer: Transfer, attempts: int) -> None:
-    """Complete the partial file, check it, and give it its name."""
+    """Complete the partial file, check it, and rename it."""
     path = cached_path(source)
     try:
-        _persist(source, transfer, attempts)
+        _try_repeatedly(source, transfer, attempts)
         _check(source, transfer)
     except OSError as error:
         if error.errno not in _DISK_FULL:
@@ -96,16 +95,16 @@ def _download(source: Dataset, transfer: Transfer, attempts: int) -> None:
         transfer.discard()
         raise OSError(
             error.errno,
-            f"no room for {path} ({error.strerror}): nothing was kept; free some space or set "
+            f"no room for {path} ({error.strerror}): nothing was kept; free some space, or set "
             f"{FOLDER_VARIABLE} to another folder",
         ) from error
     transfer.partial.replace(path)
-    transfer.note.unlink(missing_ok=True)
+    transfer.version_file.unlink(missing_ok=True)
 
 
-def _persist(source: Dataset, transfer: Transfer, attempts: int) -> None:
-    """Try until the partial file is complete, or say how to get the file by hand."""
-    by_hand = f"or put {source.file} from {source.url} at {cached_path(source)} yourself"
+def _try_repeatedly(source: Dataset, transfer: Transfer, attempts: int) -> None:
+    """Try until the partial file is complete, or tell the user how to get the file by hand."""
+    by_hand = f"or save {source.url} as {cached_path(source)} yourself"
     reason: Exception | None = None
     for attempt in range(attempts):
         if attempt:
@@ -116,12 +115,12 @@ def _persist(source: Dataset, transfer: Transfer, attempts: int) -> None:
             reason = error
         except Refused as error:
             kind = FileNotFoundError if error.gone else ConnectionError
-            cure = f"give another address as url=, {by_hand}"
-            raise kind(f"{error}: expected {source.file}; {cure}") from error
+            remedy = f"give another address as url=, {by_hand}"
+            raise kind(f"{error}: expected {source.file}; {remedy}") from error
         else:
             return
     raise ConnectionError(
-        f"{source.url} did not give the whole file in {attempts} attempts ({reason}): expected "
+        f"{source.url} did not send the whole file in {attempts} attempts ({reason}): expected "
         f"{source.file}; fetch it again when you are online, {by_hand}"
     ) from reason
 
@@ -129,15 +128,14 @@ def _persist(source: Dataset, transfer: Transfer, attempts: int) -> None:
 def _check(source: Dataset, transfer: Transfer) -> None:
     """Compare the complete file with its checksum, or record the checksum of a first download."""
     expected = expected_checksum(source)
-    found = checksum_of(transfer.partial, algorithm(expected))
     if expected is None:
-        record_checksum(source, found)
-    elif found != expected:
+        record_checksum(source, transfer.partial)
+    elif (found := checksum_like(expected, transfer.partial)) != expected:
         transfer.discard()
-        cure = "fetch it again, or give another address as url="
+        remedy = "fetch it again, or give another address as url="
         if source.checksum is None:
-            cure = f"to accept a new version, delete {record_path(source)} and fetch it again"
+            remedy = f"to accept a new version, delete {record_path(source)} and fetch it again"
         raise ValueError(
             f"{source.url} sent a file with checksum {found}: expected {expected}; nothing was "
-            f"kept: {cure}"
+            f"kept: {remedy}"
         )

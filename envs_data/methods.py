@@ -1,4 +1,4 @@
-"""From pooled ratings to pseudo-rewards: the survey methods of the paper's Section 2.2."""
+"""`Method`: how pseudo-rewards are computed from pooled ratings (Section 2.2 of the paper)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
 from cmab_gym.envs_data.pooled import Pooled
+from cmab_gym.pseudo_rewards import set_own_rewards
 
 METHODS = ("mean", "mean+sd", "soft", "hoeffding", "bootstrap")
 _RESAMPLES, _SEED = 200, 0
@@ -16,22 +17,22 @@ _RESAMPLES, _SEED = 200, 0
 
 @dataclass(frozen=True)
 class Method:
-    """How an upper bound is made of the ratings that users gave.
+    """How upper bounds are computed from the ratings that users gave.
 
     Args:
-        name: "mean", the pooled mean itself; "mean+sd", the mean plus `deviations` standard
-            deviations; "soft", a bound that holds with chance 1 - delta, the mean, weakened to
-            mean (1 - delta) + high delta; "hoeffding" or "bootstrap", the upper end of a
-            one-sided confidence interval of level 1 - delta for the mean.
-        deviations: of "mean+sd", 0 or more.
-        delta: of "soft", "hoeffding" and "bootstrap", from 0 to 1 ("hoeffding": above 0).
-        min_support: entries that rest on fewer ratings are unknown: the largest reward.
+        name: "mean", the pooled mean; "mean+sd", the mean plus `deviations` standard deviations;
+            "soft", the mean weakened to mean (1 - delta) + high delta, a bound that holds with
+            probability 1 - delta; "hoeffding" or "bootstrap", the upper end of a one-sided
+            confidence interval for the mean, of level 1 - delta.
+        deviations: for "mean+sd", 0 or more.
+        delta: for "soft", "hoeffding" and "bootstrap", from 0 to 1 ("hoeffding": above 0).
+        min_support: entries with fewer ratings are unknown; they become the largest reward.
 
     Raises:
-        ValueError: a name is unknown or a number out of range.
+        ValueError: the name is unknown or a number is out of range.
 
     Source: Section 2.2 of the paper, items 1 to 4. Hoeffding's inequality is applied to the users
-    who rated both arms, as if each had made one rating; the bootstrap draws users.
+    who rated both arms, as if each had made one rating; the bootstrap resamples users.
     """
 
     name: str = "mean"
@@ -41,61 +42,68 @@ class Method:
 
     def __post_init__(self) -> None:
         checks.choice("method", self.name, METHODS)
-        deviations = checks.number_between(
-            "deviations", self.deviations, 0, np.inf, "it multiplies the sd"
-        )
-        object.__setattr__(self, "deviations", deviations)
-        delta = checks.number_between("delta", self.delta, 0, 1, "it is a chance")
-        object.__setattr__(self, "delta", delta)
-        support = checks.whole_number("min_support", self.min_support, 1)
-        object.__setattr__(self, "min_support", support)
+        multiple = "it multiplies the standard deviation"
+        checked = {
+            "deviations": checks.number_between("deviations", self.deviations, 0, np.inf, multiple),
+            "delta": checks.number_between("delta", self.delta, 0, 1, "it is a probability"),
+            "min_support": checks.whole_number("min_support", self.min_support, 1),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
         if self.name == "hoeffding" and self.delta == 0:
-            raise ValueError("delta=0 with method='hoeffding': expected a chance above 0")
+            raise ValueError("delta=0 with method='hoeffding': expected a probability above 0")
 
     def upper(self, pooled: Pooled, bounds: tuple[float, float]) -> FloatArray:
-        """Compute pseudo-rewards, upper bounds on the conditional means.
+        """Compute pseudo-rewards: upper bounds on the conditional means.
 
         Args:
-            pooled: the training half's ratings.
+            pooled: the ratings of the training half.
             bounds: (low, high) of the rewards.
 
         Returns:
             float64 (K, K, R) [l, k, j], at most `high`; s_kk(r) = r.
         """
-        low, high = bounds
-        table = self._shifted(pooled, high, high - low, +1)
-        return _finished(table, pooled, self.min_support, bounds, unknown=high)
+        return self._bounds(pooled, bounds, unknown=bounds[1], sign=+1)
 
     def lower(self, pooled: Pooled, bounds: tuple[float, float]) -> FloatArray:
-        """Compute pseudo-lower bounds likewise, float64 (K, K, R), at least `low`."""
-        low, high = bounds
-        table = self._shifted(pooled, low, high - low, -1)
-        return _finished(table, pooled, self.min_support, bounds, unknown=low)
+        """Compute pseudo-lower bounds in the same way, float64 (K, K, R), at least `low`."""
+        return self._bounds(pooled, bounds, unknown=bounds[0], sign=-1)
 
-    def _shifted(self, pooled: Pooled, end: float, size: float, sign: int) -> FloatArray:
+    def _bounds(
+        self, pooled: Pooled, bounds: tuple[float, float], unknown: float, sign: int
+    ) -> FloatArray:
+        table = self._shifted_means(pooled, bounds[1] - bounds[0], unknown, sign)
+        known = (pooled.n_ratings >= self.min_support) & ~np.isnan(table)
+        table = np.where(known, np.clip(table, *bounds), unknown)
+        set_own_rewards(table, pooled.support)
+        return table
+
+    def _shifted_means(
+        self, pooled: Pooled, reward_range: float, unknown: float, sign: int
+    ) -> FloatArray:
         if self.name == "mean+sd":
             return pooled.mean + sign * self.deviations * pooled.deviation
         if self.name == "soft":
-            return pooled.mean * (1 - self.delta) + end * self.delta
+            return pooled.mean * (1 - self.delta) + unknown * self.delta
         if self.name == "hoeffding":
-            users = np.maximum(pooled.users, 1)
-            radius: FloatArray = size * np.sqrt(np.log(1 / self.delta) / (2 * users))
+            n_users = np.maximum(pooled.n_raters, 1)
+            radius: FloatArray = reward_range * np.sqrt(np.log(1 / self.delta) / (2 * n_users))
             return pooled.mean + sign * radius
         if self.name == "bootstrap":
-            chance = 1 - self.delta if sign > 0 else self.delta
-            return pooled.bootstrap_quantile(chance, _RESAMPLES, _SEED)
+            level = 1 - self.delta if sign > 0 else self.delta
+            return pooled.bootstrap_quantile(level, _RESAMPLES, _SEED)
         return pooled.mean
 
 
 @dataclass(frozen=True)
 class Validation:
-    """How a pseudo-reward table fares on ratings it was not made of.
+    """How well a pseudo-reward table bounds the conditional means of held-out ratings.
 
     Args:
-        entries: how many entries (off the diagonal) these ratings say anything about.
-        violated: how many of those are below the conditional mean.
-        mean_excess: by how much on average, over the violated entries; 0 if there is none.
-        largest_excess: by how much at most.
+        entries: the number of entries (off the diagonal) that can be compared.
+        violated: the number of those that are below the conditional mean.
+        mean_excess: the average excess of the mean over violated entries; 0 if there are none.
+        largest_excess: the largest excess; 0 if there is none.
     """
 
     entries: int
@@ -116,16 +124,16 @@ def validate(
 
     Args:
         table: float64 (K, K, R), pseudo-rewards [l, k, j].
-        held_out: ratings by users who were not surveyed, the second part of `halves`.
-        min_support: conditional means that rest on fewer ratings are not compared.
-        lower: the table holds pseudo-lower bounds, which are violated from the other side.
+        held_out: ratings of users who were not surveyed, the second part of `halves`.
+        min_support: conditional means of fewer ratings are not compared.
+        lower: whether the table holds pseudo-lower bounds, which are violated from the other side.
 
     Raises:
-        ValueError: the table has another shape than the ratings.
+        ValueError: the shape of the table does not fit the ratings, or an entry is not finite.
     """
     if table.shape != held_out.mean.shape:
         raise ValueError(f"table has shape {table.shape}: expected {held_out.mean.shape}")
-    enough = held_out.number >= checks.whole_number("min_support", min_support, 1)
+    enough = held_out.n_ratings >= checks.whole_number("min_support", min_support, 1)
     compared = enough & ~np.eye(held_out.n_arms, dtype=np.bool_)[:, :, None]
     checks.finite("table", np.asarray(table))
     excess = (table - held_out.mean if lower else held_out.mean - table)[compared]
@@ -136,17 +144,3 @@ def validate(
         float(violated.mean()) if violated.size else 0.0,
         float(violated.max(initial=0.0)),
     )
-
-
-def _finished(
-    table: FloatArray,
-    pooled: Pooled,
-    min_support: int,
-    bounds: tuple[float, float],
-    unknown: float,
-) -> FloatArray:
-    known = (pooled.number >= min_support) & ~np.isnan(table)
-    finished: FloatArray = np.where(known, np.clip(table, *bounds), unknown)
-    arms = np.arange(pooled.n_arms)
-    finished[arms, arms] = pooled.support
-    return finished

@@ -1,4 +1,4 @@
-"""What users who gave arm k the reward r say of arm l: pooled counts, means and spreads."""
+"""`Pooled`: ratings of arm l, pooled over the users who gave arm k the reward r."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from cmab_gym.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Ratings of arms by users, to be pooled over those who gave an arm a reward.
+    """Ratings of arms by users, with statistics of arm l over the users who gave arm k reward r_j.
 
-    All tables are float64 (K, K, R), indexed [l, k, j]. The products are of sparse matrices of
+    All tables are float64 (K, K, R), indexed [l, k, j]. They are products of sparse matrices of
     users by arms, so the cost is the sum over users of the square of their number of ratings, and
     the memory grows with the ratings and with R K^2.
 
@@ -39,13 +39,13 @@ class Pooled:
     support: FloatArray
 
     @cached_property
-    def number(self) -> FloatArray:
-        """How many ratings of arm l the users who gave arm k the reward r_j made."""
+    def n_ratings(self) -> FloatArray:
+        """The number of ratings of arm l by users who gave arm k the reward r_j."""
         return self._pool(self._of_arms(self._by_cell[2]))
 
     @cached_property
-    def users(self) -> FloatArray:
-        """How many of these users rated arm l at all."""
+    def n_raters(self) -> FloatArray:
+        """The number of these users who rated arm l."""
         rated = self._of_arms(self._by_cell[2]).copy()  # changed in place below
         rated.sum_duplicates()
         rated.data[:] = 1
@@ -53,49 +53,45 @@ class Pooled:
 
     @cached_property
     def mean(self) -> FloatArray:
-        """The mean of these ratings; NaN where there is none."""
+        """The mean of these ratings; NaN where there are none."""
         _, stars, counts = self._by_cell
-        return _ratio(self._pool(self._of_arms(counts * stars)), self.number)
+        return _ratio(self._pool(self._of_arms(counts * stars)), self.n_ratings)
 
     @cached_property
     def deviation(self) -> FloatArray:
-        """Their standard deviation; NaN where there is no rating."""
+        """The standard deviation of these ratings; NaN where there are none."""
         _, stars, counts = self._by_cell
-        square = _ratio(self._pool(self._of_arms(counts * stars**2)), self.number)
-        deviation: FloatArray = np.sqrt(np.maximum(square - self.mean**2, 0))
+        mean_square = _ratio(self._pool(self._of_arms(counts * stars**2)), self.n_ratings)
+        deviation: FloatArray = np.sqrt(np.maximum(mean_square - self.mean**2, 0))
         return deviation
 
-    def bootstrap_quantile(self, chance: float, resamples: int, seed: int) -> FloatArray:
-        """Take a quantile of the mean over resampled users.
+    def bootstrap_quantile(self, level: float, resamples: int, seed: int) -> FloatArray:
+        """Return a quantile of the mean over resampled users.
 
-        A resample without a rating says nothing; NaN where more than half of them do so.
+        Resamples without a rating are left out; the result is NaN where these are more than half.
 
         Args:
-            chance: of the quantile, from 0 to 1.
+            level: the level of the quantile, from 0 to 1.
             resamples: how many times users are drawn with replacement.
-            seed: of the draws.
+            seed: the seed of the draws.
         """
         rng = default_rng(seed)
         _, stars, counts = self._by_cell
-        total, number = self._of_arms(counts * stars), self._of_arms(counts)
+        total, n_ratings = self._of_arms(counts * stars), self._of_arms(counts)
         means = np.empty((resamples, self.n_arms, self.n_arms, self.support.size))
         for each in means:
             weights = rng.multinomial(self.n_users, np.full(self.n_users, 1 / self.n_users))
-            each[:] = _ratio(self._pool(total, weights), self._pool(number, weights))
-        silent = np.isnan(means).mean(axis=0) > 0.5
-        means[:, silent] = 0
-        quantile: FloatArray = np.where(silent, np.nan, np.nanquantile(means, chance, axis=0))
+            each[:] = _ratio(self._pool(total, weights), self._pool(n_ratings, weights))
+        unknown = np.isnan(means).mean(axis=0) > 0.5
+        means[:, unknown] = 0
+        quantile: FloatArray = np.where(unknown, np.nan, np.nanquantile(means, level, axis=0))
         return quantile
 
     @cached_property
     def _cells(self) -> tuple[IntArray, IntArray]:
-        """The (user, arm, level) that occur, as one sorted number each, and how often."""
+        """The triples (user, arm, level) that occur, as sorted integers, and their counts."""
         size = self.n_arms * self.support.size
         cells = self.user * size + self.arm * self.support.size + self.level
-        if self.n_users * size <= 32 * cells.size:
-            counts = np.bincount(cells, minlength=self.n_users * size)
-            occurring = np.flatnonzero(counts)
-            return occurring, counts[occurring]
         return np.unique(cells, return_counts=True)
 
     @cached_property
@@ -106,37 +102,34 @@ class Pooled:
         return arm, self.support[level], counts.astype(np.float64)
 
     @cached_property
-    def _first_cell_of_user(self) -> IntArray:
-        starts = np.arange(self.n_users + 1) * self.n_arms * self.support.size
-        return np.searchsorted(self._cells[0], starts)
-
-    @cached_property
     def _gave(self) -> Any:
-        """Which users gave which arm which reward, at least once: sparse 0/1 (U, K R)."""
-        from scipy.sparse import csr_array
-
+        """Whether each user gave each arm each reward at least once: sparse 0/1 (U, K R)."""
         cells = self._cells[0]
         width = self.n_arms * self.support.size
-        parts = (np.ones(cells.size), cells % width, self._first_cell_of_user)
-        return csr_array(parts, shape=(self.n_users, width))
+        return self._sparse(np.ones(cells.size), cells % width, width)
 
     def _of_arms(self, values: FloatArray) -> Any:
-        """Add the values of cells up by user and arm: sparse (U, K)."""
+        """Sum the values of cells by user and arm: sparse (U, K)."""
+        return self._sparse(values, self._by_cell[0], self.n_arms)
+
+    def _sparse(self, values: FloatArray, columns: IntArray, width: int) -> Any:
+        """Put the value of each cell in the row of its user: sparse (U, width)."""
         from scipy.sparse import csr_array
 
-        parts = (values, self._by_cell[0], self._first_cell_of_user)
-        return csr_array(parts, shape=(self.n_users, self.n_arms))
+        size = self.n_arms * self.support.size
+        row_starts = np.searchsorted(self._cells[0], np.arange(self.n_users + 1) * size)
+        return csr_array((values, columns, row_starts), shape=(self.n_users, width))
 
     def _pool(self, by_user: Any, weights: IntArray | None = None) -> FloatArray:
         gave = self._gave if weights is None else self._gave.multiply(weights[:, None]).tocsr()
-        # Sums of whole and half stars are exact in floating point, in whatever order they are
-        # added: so the tables are the same to the bit on every machine.
+        # Sums of whole and half stars are exact in floating point, in any order, so the tables are
+        # the same to the bit on every machine.
         pooled: FloatArray = (gave.T @ by_user).toarray()
         shape = (self.n_arms, self.support.size, self.n_arms)
         return np.ascontiguousarray(pooled.reshape(shape).transpose(2, 0, 1))
 
 
-def _ratio(total: FloatArray, number: FloatArray) -> FloatArray:
+def _ratio(total: FloatArray, count: FloatArray) -> FloatArray:
     result = np.full(total.shape, np.nan)
-    np.divide(total, number, out=result, where=number > 0)
+    np.divide(total, count, out=result, where=count > 0)
     return result

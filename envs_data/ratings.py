@@ -1,8 +1,8 @@
-"""`Ratings`: who rated what, and how."""
+"""`Ratings`: a table of the ratings that users gave items."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,25 +15,25 @@ from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ratings:
-    """A table of ratings, one row each, and what is known of the items.
+    """A table of ratings, one row each, and what is known about the items.
 
-    Users and items are kept as positions in `user_ids` and `item_ids`, never as bare ids.
+    Users and items are stored as positions in `user_ids` and `item_ids`, never as bare ids.
 
     Args:
         users: int64 (N,), the user of each rating: a position in user_ids.
         items: int64 (N,), the item of each rating: a position in item_ids.
         stars: float64 (N,), the ratings.
-        user_ids: (U,), the users as the source numbers or names them, sorted.
-        item_ids: (I,), the items likewise.
+        user_ids: (U,), the ids of the users in the source, sorted.
+        item_ids: (I,), the ids of the items in the source, sorted.
         titles: item id to title.
         genres: item id to its genres; empty where the source has none.
         times: int64 (N,), when each rating was made; None where the source does not say.
-        source: what the data set is called.
+        source: the name of the data set.
         checksum: SHA-256 of the file it was read from.
-        notes: counts of what was left out on reading ("unrated", "duplicates", "damaged").
+        notes: counts of the rows left out on reading ("unrated", "duplicates", "damaged").
 
     Raises:
-        ValueError: the columns differ in length, are empty, or a rating is not finite.
+        ValueError: the columns differ in length or are empty, or a rating is not finite.
     """
 
     users: IntArray
@@ -66,10 +66,17 @@ class Ratings:
             users: ids of the users.
             items: ids of the items.
             stars: float64, the ratings.
-            rest: as in the class.
+            rest: the other arguments of the class, by name.
 
         Raises:
             ValueError: as the class; or an id is neither an integer nor a string.
+
+        Examples:
+            >>> ratings = Ratings.from_columns([20, 10, 20], ["b", "b", "a"], np.array([4.0, 5, 1]))
+            >>> ratings
+            <Ratings of unknown source: 3 ratings, 2 users, 2 items>
+            >>> ratings.user_ids.tolist(), ratings.users.tolist()
+            ([10, 20], [1, 0, 1])
         """
         user_ids, users = coded("user", users)
         item_ids, items = coded("item", items)
@@ -82,7 +89,7 @@ class Ratings:
         )
 
     def of_items(self, items: IntArray) -> Ratings:
-        """Return the ratings of the items at some positions of item_ids, and no others."""
+        """Return only the ratings of the items at the given positions of item_ids."""
         items = np.sort(items)
         kept = np.isin(self.items, items)
         user_ids, users = np.unique(self.users[kept], return_inverse=True)
@@ -96,53 +103,66 @@ class Ratings:
             times=None if self.times is None else self.times[kept],
         )
 
-    def most_rated(self, number: int) -> IntArray:
-        """Return the positions of the most rated items, most rated first, ties by id.
+    def most_rated(self, n_arms: int) -> IntArray:
+        """Return the positions of the n_arms most rated items, most rated first, ties by id.
 
         Raises:
             ValueError: there are fewer items.
         """
-        number = checks.whole_number("n_arms", number, 1)
-        if self.item_ids.size < number:
+        n_arms = checks.whole_number("n_arms", n_arms, 1)
+        if self.item_ids.size < n_arms:
             raise ValueError(
-                f"n_arms={number}: expected at most {self.item_ids.size}, the number of items"
+                f"n_arms={n_arms}: expected at most {self.item_ids.size}, the number of items"
             )
         counts = np.bincount(self.items, minlength=self.item_ids.size)
-        return np.argsort(-counts, kind="stable")[:number]
+        return np.argsort(-counts, kind="stable")[:n_arms]
 
     @cached_property
     def star_codes(self) -> tuple[FloatArray, IntArray]:
-        """The sorted ratings that occur, and the position of each rating among them."""
-        values, place = np.unique(self.stars, return_inverse=True)
-        return values, place.astype(np.int64, copy=False)
+        """The different ratings, sorted, and the position of each rating among them."""
+        values, positions = np.unique(self.stars, return_inverse=True)
+        return values, positions.astype(np.int64, copy=False)
 
     def name_of(self, item: int) -> str:
         """Return the title of the item at a position of item_ids, or its id."""
-        known = self.item_ids[item].item() if self.item_ids.dtype.kind in "iu" else None
-        key = self.item_ids[item] if known is None else known
-        title = self.titles.get(key)
-        return title if title else f"item {key}" if known is not None else str(key)
+        item_id = self.item_ids.item(item)
+        title = self.titles.get(item_id)
+        return title or (item_id if isinstance(item_id, str) else f"item {item_id}")
 
 
-def coded(what: str, ids: AnyArray) -> tuple[AnyArray, IntArray]:
-    """Return the sorted different ids, and the position of each one among them.
+def coded(kind: str, ids: AnyArray) -> tuple[AnyArray, IntArray]:
+    """Return the sorted different ids, and the position of each id among them.
 
     Raises:
         ValueError: an id is missing, or is neither an integer nor a string.
     """
     ids = np.asarray(ids)
     if ids.dtype.kind in "iu":
-        known, place = np.unique(ids, return_inverse=True)
-        return known, place.astype(np.int64, copy=False)
+        known, positions = np.unique(ids, return_inverse=True)
+        return known, positions.astype(np.int64, copy=False)
     import pandas as pd
 
-    place, known = pd.factorize(np.asarray(ids, dtype=object), use_na_sentinel=False)
+    positions, known = pd.factorize(np.asarray(ids, dtype=object), use_na_sentinel=False)
     wrong = [each for each in known.tolist() if type(each) is not type(known[0])]
     wrong += [each for each in known[:1].tolist() if not isinstance(each, str)]
     if wrong:
         raise ValueError(
-            f"{what} id {wrong[0]!r} of type {type(wrong[0]).__name__}: expected integers, or "
+            f"{kind} id {wrong[0]!r} of type {type(wrong[0]).__name__}: expected integers, or "
             "strings alone; fill missing ids and convert, as with .astype(int) or .astype(str)"
         )
     order = np.argsort(known.astype(str), kind="stable")
-    return np.asarray(known)[order], np.argsort(order)[place].astype(np.int64, copy=False)
+    return np.asarray(known)[order], np.argsort(order)[positions].astype(np.int64, copy=False)
+
+
+def positions_of(items: Sequence[Any], item_ids: AnyArray) -> IntArray:
+    """Find items among the ids of a table; 7 and "7" are the same id.
+
+    Raises:
+        ValueError: an item is not among the ids.
+    """
+    position = {str(item_id): i for i, item_id in enumerate(item_ids.tolist())}
+    missing = [item for item in items if str(item) not in position]
+    if missing:
+        known = ", ".join(map(repr, item_ids[:5].tolist()))
+        raise ValueError(f"item {missing[0]!r} has no rating: expected ids such as {known}")
+    return np.array([position[str(item)] for item in items], dtype=np.int64)

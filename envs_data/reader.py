@@ -1,9 +1,7 @@
-"""Read ratings of any size: the rows are scanned by DuckDB, and only what is wanted is kept."""
+"""Read ratings of any size: DuckDB scans the rows, and only those asked for are kept."""
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,13 +13,14 @@ import numpy as np
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, IntArray
 from cmab_gym.envs_data.archive import UNREADABLE, Files, open_files
-from cmab_gym.envs_data.cache import checksum_of
-from cmab_gym.envs_data.formats import Layout, ratings_layout, table_layout
+from cmab_gym.envs_data.damage import describe_damage
+from cmab_gym.envs_data.formats import Columns, Layout, ratings_layout, table_layout
 from cmab_gym.envs_data.items import read_items
-from cmab_gym.envs_data.ratings import Ratings, coded
-from cmab_gym.envs_data.scan import Counts, Rows, Scan, open_scan
+from cmab_gym.envs_data.ratings import Ratings, coded, positions_of
+from cmab_gym.envs_data.scan import ItemCounts, Rows, Scan, open_scan
+from cmab_gym.files import checksum
 
-# The published sizes of MovieLens, by which its editions are known.
+# The published number of ratings identifies an edition of MovieLens.
 _EDITIONS = {
     100_000: "MovieLens 100K",
     1_000_209: "MovieLens 1M",
@@ -41,22 +40,22 @@ def read_ratings(
     only: Sequence[Any] | None = None,
     on_error: OnError = "raise",
 ) -> Ratings:
-    """Read the ratings in a file, a folder or a zip archive; the format is told by its content.
+    """Read the ratings in a file, a folder or a zip archive of a known format.
 
-    Known are MovieLens (100K, 1M, 10M, 20M, 25M, 32M, latest), the interactions of the UCSD
-    Goodreads Book Graph (JSON lines or CSV) and goodbooks-10k. Where a user rated an item more
-    than once, the last rating counts.
+    Known formats are MovieLens (100K, 1M, 10M, 20M, 25M, 32M, latest), the interactions of the UCSD
+    Goodreads Book Graph (JSON lines or CSV) and goodbooks-10k; they are recognised by content. If a
+    user rated an item more than once, the last rating counts.
 
     Args:
-        path: where they are.
-        most_rated: keep only the ratings of this many items, or of all if there are fewer. A file
-            of any size then needs little memory. None keeps all.
-        only: keep only the ratings of these items, by id, likewise.
-        on_error: what a damaged line does: "raise" an error with its number and text, or "skip"
-            it; `notes["damaged"]` of the result counts them.
+        path: the file, folder or archive.
+        most_rated: keep only the ratings of this many items, the most rated ones, or of all if
+            there are fewer. A file of any size then needs little memory. None keeps all.
+        only: keep only the ratings of the items with these ids. This, too, needs little memory.
+        on_error: "raise" an error that names the first damaged line, or "skip" damaged lines;
+            `notes["damaged"]` of the result counts them.
 
     Raises:
-        FileNotFoundError: there is nothing at the path.
+        FileNotFoundError: the path does not exist.
         ValueError: the format is unknown, a line is damaged, or a rating is out of range.
     """
     checks.choice("on_error", on_error, ("raise", "skip"))
@@ -76,36 +75,42 @@ def read_table(
     only: Sequence[Any] | None = None,
     on_error: OnError = "raise",
 ) -> Ratings:
-    """Read any table of ratings: CSV (also .csv.gz) or Parquet, with named columns.
+    """Read any table of ratings with named columns: CSV (also .csv.gz) or Parquet.
 
     Args:
         path: the file.
         user: name of the column of users.
-        item: name of the column of items; may be "" with a category.
+        item: name of the column of items; may be "" if there is a category.
         rating: name of the column of ratings.
-        category: name of a column whose values count as the items; "" if items do.
+        category: name of a column whose values are used as the items; "" for none.
         time: name of the column of times, as integers; "" if there is none.
         most_rated: as in `read_ratings`.
         only: as in `read_ratings`.
         on_error: as in `read_ratings`.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: a column is missing, or as `read_ratings`.
+        FileNotFoundError: the file does not exist.
+        ValueError: a column is missing, or as for `read_ratings`.
     """
     checks.choice("on_error", on_error, ("raise", "skip"))
     with _readable(path), open_files(path) as files:
-        layout = table_layout(files, user, item, rating, category, time)
+        layout = table_layout(files, Columns(user, item, rating, category, time))
         return _read(files, layout, most_rated, only, on_error)
 
 
 def frame_ratings(
     frame: Any, user: str, item: str, rating: str, category: str = "", time: str = ""
 ) -> Ratings:
-    """Take ratings from a pandas frame; the arguments are those of `read_table`.
+    """Take ratings from a pandas frame; the other arguments are those of `read_table`.
 
     Raises:
-        ValueError: it is no frame, lacks a column, or an id or a rating is missing.
+        ValueError: `frame` is not a frame, lacks a column, or has a row without an id or a rating.
+
+    Examples:
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"who": ["a", "b"], "what": [7, 7], "stars": [4.0, 5.0]})
+        >>> frame_ratings(frame, "who", "what", "stars")
+        <Ratings of unknown source: 2 ratings, 2 users, 1 items>
     """
     if frame is None:
         raise ValueError("no ratings: pass data=, a path, a pandas frame, Ratings or a Survey")
@@ -114,32 +119,23 @@ def frame_ratings(
             f"data of type {type(frame).__name__}: expected a path, a pandas frame, Ratings or a "
             "Survey"
         )
-    key = category or item
-    for name, column in (("user", user), ("item", key), ("rating", rating), ("time", time)):
-        if column not in frame.columns and (column or name != "time"):
-            raise ValueError(
-                f"{name}={column!r} is no column of the frame, which has {list(frame.columns)}: "
-                f"name it by {name}="
-            )
-    for column in {user, key, rating, item, time} - {""}:
-        if list(frame.columns).count(column) > 1:
-            raise ValueError(f"the frame has several columns {column!r}: expected one; rename them")
+    Columns(user, item, rating, category, time).check("the frame", list(frame.columns))
     try:
         stars = frame[rating].to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"column {rating!r}: {error}; expected numbers") from error
     times = _whole_times(frame[time], time) if time else None
+    key = category or item
     items = frame[key].to_numpy()
-    pair = items if item == key else frame[item].to_numpy() if item else None
-    return _coded(Rows(frame[user].to_numpy(), items, stars, times, pair))
+    pair_items = items if item == key else frame[item].to_numpy() if item else None
+    return _to_ratings(Rows(frame[user].to_numpy(), items, stars, times, pair_items))
 
 
 def _whole_times(column: Any, name: str) -> IntArray:
-    """Return the times of a frame's column as integers: whole numbers, or dates in their unit."""
+    """Return a column of integers or dates as integers, dates in the unit of their type."""
     if column.isna().any():
         raise ValueError(f"column {name!r} lacks {column.isna().sum()} times: drop these rows")
-    kind = column.dtype.kind
-    if kind not in "iuM":
+    if column.dtype.kind not in "iuM":
         raise ValueError(
             f"column {name!r} of type {column.dtype}: expected whole numbers or dates, as from "
             "pandas.to_datetime"
@@ -150,7 +146,7 @@ def _whole_times(column: Any, name: str) -> IntArray:
 
 @contextmanager
 def _readable(path: str | Path) -> Iterator[None]:
-    """Say of a file that is damaged, truncated or encrypted which one it is."""
+    """Name the file in the errors of one that is damaged, truncated or encrypted."""
     import duckdb
     from pyarrow import ArrowException
 
@@ -175,37 +171,27 @@ def _read(
             scan = scan.keep()
         counts = scan.counts()
         if counts.damaged and on_error == "raise":
-            raise ValueError(_say_damaged(files, layout, scan))
+            raise ValueError(describe_damage(files, layout, scan.first_rejected()))
         if counts.damaged and files.is_gzip(layout.name):
             _check_gzip(files, layout.name)
         if not counts.rows.size:
             raise ValueError(f"{files.path} holds no rating: expected at least one")
         _check_range(layout, counts)
         if most_rated is not None:
-            ratings = _top(scan, counts, most_rated)
+            ratings = _most_rated(scan, counts, most_rated)
         else:
-            ratings = _coded(scan.rows(_among(counts.items, only)), _is_text(layout))
-    known = read_items(files, layout, ratings.item_ids.tolist())
-    # Where the items have another number elsewhere, the titles may be known by that one.
-    names = {item: str(known.numbers[item]) for item in known.numbers}
-    titles = {
-        item: title
-        for item in ratings.item_ids.tolist()
-        if (title := known.titles.get(item) or known.titles.get(names.get(item, "")))
-    }
+            wanted = None if only is None else counts.items[positions_of(only, counts.items)]
+            ratings = _to_ratings(scan.rows(wanted), _is_text(layout))
+    described = read_items(files, layout, ratings.item_ids.tolist())
     edition = _EDITIONS.get(int(counts.rows.sum())) if layout.source == "MovieLens" else None
     return replace(
         ratings,
-        titles=titles,
-        genres=known.genres,
+        titles=described.titles,
+        genres=described.genres,
         source=edition or layout.source,
-        checksum=_checksum(files.path),
+        checksum="" if files.path.is_dir() else checksum(files.path),
         notes={"damaged": counts.damaged, "unrated": counts.unrated, **ratings.notes},
     )
-
-
-def _checksum(path: Path) -> str:
-    return "" if path.is_dir() else checksum_of(path).removeprefix("sha256:")
 
 
 def _check_gzip(files: Files, name: str) -> None:
@@ -215,56 +201,38 @@ def _check_gzip(files: Files, name: str) -> None:
             pass
 
 
-def _among(items: AnyArray, only: Sequence[Any] | None) -> AnyArray | None:
-    """Find the wanted items among those of a file, in its own type; None keeps all.
+def _most_rated(scan: Scan, counts: ItemCounts, n_arms: int) -> Ratings:
+    """Read the ratings of the most rated items, of which each user counts once.
 
-    Raises:
-        ValueError: one of them is not there.
+    An item has at least as many rows as ratings that count. So it is enough to read more items than
+    asked for, until every other item has fewer rows than the last item chosen has ratings.
     """
-    if only is None:
-        return None
-    place = {str(item): i for i, item in enumerate(items.tolist())}
-    missing = [item for item in only if str(item) not in place]
-    if missing:
-        known = ", ".join(map(repr, items[:5].tolist()))
-        raise ValueError(f"item {missing[0]!r} has no rating: expected ids such as {known}")
-    return items[[place[str(item)] for item in only]]
-
-
-def _top(scan: Scan, counts: Counts, number: int) -> Ratings:
-    """Read the ratings of the most rated items, counted when all but the last of a pair are gone.
-
-    How often an item stands in the file is at least how often it is rated: so it is enough to read
-    some more items than are asked for, until no other can be among them.
-    """
-    number = min(checks.whole_number("n_arms", number, 1), counts.items.size)
-    read = number + 10
+    n_arms = min(checks.whole_number("n_arms", n_arms, 1), counts.items.size)
+    n_read = n_arms + 10
     while True:
-        ratings = _coded(scan.rows(counts.items[:read]), _is_text(scan.layout))
-        chosen = ratings.most_rated(number)
-        least = np.count_nonzero(ratings.items == chosen[-1])
-        if read >= counts.items.size or counts.rows[read] < least:
+        ratings = _to_ratings(scan.rows(counts.items[:n_read]), _is_text(scan.layout))
+        chosen = ratings.most_rated(n_arms)
+        fewest = np.count_nonzero(ratings.items == chosen[-1])
+        if n_read >= counts.items.size or counts.rows[n_read] < fewest:
             return ratings.of_items(chosen)
-        read *= 4
+        n_read *= 4
 
 
-def _coded(rows: Rows, of_text: bool = False) -> Ratings:
-    """Give users and items their positions, and drop all but the last rating of each pair.
+def _to_ratings(rows: Rows, from_text: bool = False) -> Ratings:
+    """Replace ids by positions, and drop all but the last rating of each pair.
 
-    Ids that come from a table of text become numbers if all of them are written so.
+    Ids from a table of text become integers if all of them are written as integers.
     """
     user_ids, users = coded("user", rows.users)
     item_ids, items = coded("item", rows.items)
-    if of_text:
-        (user_ids, users), (item_ids, items) = (
-            _numbered(user_ids, users),
-            _numbered(item_ids, items),
-        )
+    if from_text:
+        user_ids, users = _as_integers(user_ids, users)
+        item_ids, items = _as_integers(item_ids, items)
     kept = np.arange(rows.stars.size)
     if rows.pair_items is not None:
         same = rows.pair_items is rows.items
-        pair_ids, of_pair = (item_ids, items) if same else coded("item", rows.pair_items)
-        kept = _last_of_each_pair(users, of_pair, pair_ids.size)
+        pair_ids, pair_items = (item_ids, items) if same else coded("item", rows.pair_items)
+        kept = _last_of_each_pair(users, pair_items, pair_ids.size)
     return Ratings(
         users[kept],
         items[kept],
@@ -280,13 +248,13 @@ def _is_text(layout: Layout) -> bool:
     return layout.kind == "csv" and not layout.whole_ids
 
 
-def _numbered(ids: AnyArray, place: IntArray) -> tuple[AnyArray, IntArray]:
-    """Make numbers of text ids if all are written as whole numbers, as a CSV file's may be."""
+def _as_integers(ids: AnyArray, positions: IntArray) -> tuple[AnyArray, IntArray]:
+    """Convert text ids to integers, and sort them so, if all are written as integers."""
     if ids.dtype.kind in "iu" or not all(_is_whole(each) for each in ids.tolist()):
-        return ids, place
-    numbers = np.array([int(each) for each in ids.tolist()], dtype=np.int64)
-    order = np.argsort(numbers)
-    return numbers[order], np.argsort(order)[place]
+        return ids, positions
+    integers = np.array([int(each) for each in ids.tolist()], dtype=np.int64)
+    order = np.argsort(integers)
+    return integers[order], np.argsort(order)[positions]
 
 
 def _is_whole(text: str) -> bool:
@@ -295,78 +263,13 @@ def _is_whole(text: str) -> bool:
 
 
 def _last_of_each_pair(users: IntArray, items: IntArray, n_items: int) -> IntArray:
-    """Find the last row of each pair of user and item, in the rows' order."""
+    """Find the last row of each pair of user and item, in the order of the rows."""
     pairs = (users * n_items + items)[::-1]
     _, last = np.unique(pairs, return_index=True)
     return np.sort(pairs.size - 1 - last)
 
 
-def _say_damaged(files: Files, layout: Layout, scan: Scan) -> str:
-    """Name the first damaged line: the rare case, so it is searched for line by line."""
-    rejected = scan.first_rejected()
-    number, text, reason = _first_damaged(files, layout) or rejected or (0, "", "see its rows")
-    if rejected and rejected[0] < number:
-        number, text, reason = rejected
-    where = f"line {number} is {text.strip()[:200]!r}" if number else "a row is damaged"
-    return (
-        f"{files.path}: {layout.name} {where} ({reason}): expected {layout.user}, {layout.item} "
-        f"and {layout.rating}; mend it, or pass on_error='skip'"
-    )
-
-
-def _first_damaged(files: Files, layout: Layout) -> tuple[int, str, str] | None:
-    if layout.kind == "parquet":
-        return None
-    wrong = _wrong_json if layout.kind == "json" else _wrong_csv
-    with files.open(layout.name) as file:
-        for number, line in enumerate(file, start=1):
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace")
-            header = layout.kind == "csv" and layout.header and number == 1
-            if text.strip() and not header and (reason := wrong(text.strip(), layout)):
-                return number, text, reason
-    return None
-
-
-def _wrong_csv(line: str, layout: Layout) -> str:
-    if len(layout.delimiter) > 1:
-        fields = line.split(layout.delimiter)
-    else:
-        fields = next(csv.reader([line], delimiter=layout.delimiter))
-    if len(fields) != len(layout.columns):
-        return f"{len(fields)} fields instead of {len(layout.columns)}"
-    row = dict(zip(layout.columns, fields, strict=True))
-    for name in (layout.user, layout.item, layout.rating, layout.time, layout.pair_item):
-        if name and not row[name]:
-            return f"no {name}"
-    numbers = [layout.user, layout.item] if layout.whole_ids else []
-    for name in (*numbers, *([layout.time] if layout.time else [])):
-        if not row[name].removeprefix("-").isdecimal():
-            return f"{name} is no whole number"
-    return _wrong_rating(row[layout.rating], layout)
-
-
-def _wrong_json(line: str, layout: Layout) -> str:
-    try:
-        fields = json.loads(line)
-    except ValueError as error:
-        return str(error)
-    if not isinstance(fields, dict):
-        return "no object"
-    for name in (layout.user, layout.item, layout.rating):
-        if fields.get(name) is None:
-            return f"no {name}"
-    return _wrong_rating(fields[layout.rating], layout)
-
-
-def _wrong_rating(value: Any, layout: Layout) -> str:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return f"{layout.rating} is no number"
-    return f"{layout.rating} is no number" if "_" in str(value) else ""
-
-
-def _check_range(layout: Layout, counts: Counts) -> None:
+def _check_range(layout: Layout, counts: ItemCounts) -> None:
     if np.isnan(counts.high):
         raise ValueError(f"a rating in {layout.name} is NaN: expected numbers; drop these rows")
     low, high = layout.bounds

@@ -15,14 +15,14 @@ from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 from cmab_gym.envs_data.archive import Files
 from cmab_gym.envs_data.formats import Layout
 
-_MEMORY = "1GB"  # of DuckDB's own; beyond it spills to a temporary folder
+_MEMORY = "1GB"  # limit for DuckDB, which then spills to a temporary folder
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Columns of ratings, in the file's order.
+    """Columns of ratings, in the order of the file.
 
-    `pair_items` are the items of which a user's last rating counts; None if every rating does.
+    `pair_items` are the items of which only a user's last rating counts; None if all ratings count.
     """
 
     users: AnyArray
@@ -33,16 +33,16 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Counts:
-    """How often each item is rated, most often first, and what cannot be used.
+class ItemCounts:
+    """How many rows each item has, and how many rows cannot be used.
 
     Args:
-        items: the items that are rated, by their number of rows and then by id.
-        rows: int64, the number of rows of each.
-        unrated: rows that say that there is no rating.
-        damaged: rows without a user, item, rating or time that can be read.
+        items: the items that are rated, those with most rows first, ties by id.
+        rows: int64, the number of rows of each item.
+        unrated: the number of rows that say that there is no rating.
+        damaged: the number of rows without a readable user, item, rating or time.
         low: the smallest rating.
-        high: the largest, NaN if one is.
+        high: the largest rating; NaN if one is NaN.
     """
 
     items: AnyArray
@@ -55,36 +55,35 @@ class Counts:
 
 @dataclass(frozen=True)
 class Scan:
-    """A DuckDB connection, and where a file's rows come from."""
+    """A DuckDB connection, and the file that it reads."""
 
     connection: Any
     layout: Layout
     path: str
     compression: str
-    kept: bool = False  # whether the rows have been parsed into a table of DuckDB's
+    kept: bool = False  # whether the rows have been parsed into a table of DuckDB
 
     def keep(self) -> Scan:
-        """Parse all rows once, for when all of them are wanted; they may spill to disk."""
+        """Parse all rows once, for callers that need all of them; they may spill to disk."""
         query = self._query("store_rejects = true")
         self.connection.execute(f"CREATE TEMP TABLE parsed AS {query}")
         return replace(self, kept=True)
 
-    def counts(self) -> Counts:
-        """Count each item's ratings, and what is unrated or damaged."""
-        # The time and the other item are counted so that a damaged one is noticed.
+    def counts(self) -> ItemCounts:
+        """Count the rows of each item, and those that are unrated or damaged."""
         found = self.connection.execute(
-            f"SELECT item, count(*) FILTER (WHERE {self._usable()}) AS number, "  # noqa: S608
+            f"SELECT item, count(*) FILTER (WHERE {self._usable()}) AS usable, "  # noqa: S608
             "count(*) FILTER (WHERE stars = 0) AS zero, "
-            f"count(*) FILTER (WHERE NOT ({self._whole()})) AS damaged, "
+            f"count(*) FILTER (WHERE NOT ({self._complete()})) AS damaged, "
             f"min(stars) FILTER (WHERE {self._usable()}) AS low, "
             f"max(stars) FILTER (WHERE {self._usable()}) AS high "
             f"FROM ({self._query('store_rejects = true')}) "
-            "GROUP BY item ORDER BY number DESC, item"
+            "GROUP BY item ORDER BY usable DESC, item"
         ).fetchnumpy()
-        rated = found["number"] > 0
-        return Counts(
+        rated = found["usable"] > 0
+        return ItemCounts(
             np.asarray(found["item"])[rated],
-            found["number"][rated],
+            found["usable"][rated],
             int(found["zero"].sum()) if self.layout.zero_is_unrated else 0,
             int(found["damaged"].sum()) + self._rejected(),
             float(np.min(np.asarray(found["low"])[rated], initial=np.inf)),
@@ -92,17 +91,14 @@ class Scan:
         )
 
     def rows(self, items: AnyArray | None = None) -> Rows:
-        """Fetch the usable rows, in the file's order; those of some items, or all."""
+        """Fetch the usable rows of some items, or of all, in the order of the file."""
         wanted, parameters = "", {}
         if items is not None:
-            # A function, not a join: a join may change the order of the rows.
+            # A join might change the order of the rows.
             wanted = " AND list_contains($items, item)"
             parameters["items"] = items.tolist()
-        columns = ['"user"', "item", "stars"]
-        columns += ["time"] if self.layout.time else []
-        columns += ["pair"] if self._has_pair else []
         table = self.connection.execute(
-            f"SELECT {', '.join(columns)} FROM ({self._query('ignore_errors = true')}) "  # noqa: S608
+            f"SELECT {', '.join(self._columns)} FROM ({self._query('ignore_errors = true')}) "  # noqa: S608
             f"WHERE {self._usable()}{wanted}",
             parameters,
         ).fetchnumpy()
@@ -111,7 +107,7 @@ class Scan:
         return Rows(found["user"], found["item"], found["stars"], found.get("time"), pair)
 
     def first_rejected(self) -> tuple[int, str, str] | None:
-        """Return line, text and reason of the first line that has not the right columns."""
+        """Return number, text and reason of the first line with wrong columns, if any."""
         if self.layout.kind != "csv":
             return None
         found: tuple[int, str, str] | None = self.connection.execute(
@@ -129,65 +125,68 @@ class Scan:
     def _has_pair(self) -> bool:
         return self.layout.pair_item not in ("", self.layout.item)
 
-    def _usable(self) -> str:
-        return self._whole() + (" AND stars <> 0" if self.layout.zero_is_unrated else "")
+    @property
+    def _columns(self) -> list[str]:
+        optional = [("time", bool(self.layout.time)), ("pair", self._has_pair)]
+        return ['"user"', "item", "stars", *(name for name, given in optional if given)]
 
-    def _whole(self) -> str:
-        names = ['"user"', "item", "stars"]
-        names += ["time"] if self.layout.time else []
-        names += ["pair"] if self._has_pair else []
-        return " AND ".join(f"{name} IS NOT NULL" for name in names)
+    def _usable(self) -> str:
+        return self._complete() + (" AND stars <> 0" if self.layout.zero_is_unrated else "")
+
+    def _complete(self) -> str:
+        return " AND ".join(f"{name} IS NOT NULL" for name in self._columns)
 
     def _query(self, errors: str) -> str:
         if self.kept:
             return "SELECT * FROM parsed"
         layout = self.layout
-        column = {"csv": self._of_csv, "json": quoted, "parquet": quoted}[layout.kind]
+        column = self._csv_column if layout.kind == "csv" else sql_name
         text = layout.kind == "csv"
         user, item = (column(name) for name in (layout.user, layout.item))
         if text and layout.whole_ids:
-            user, item = _whole_number(user), _whole_number(item)
+            user, item = _sql_integer(user), _sql_integer(item)
         stars = f"TRY_CAST({column(layout.rating)} AS DOUBLE)"
         if text:
             stars = f"CASE WHEN NOT contains({column(layout.rating)}, '_') THEN {stars} END"
-        time = column(layout.time) if layout.time else "NULL"
-        time = _whole_number(f"CAST({time} AS VARCHAR)") if layout.time else time
+        time = "NULL"
+        if layout.time:
+            time = _sql_integer(f"CAST({column(layout.time)} AS VARCHAR)")
         pair = column(layout.pair_item) if self._has_pair else "NULL"
         return (
             f'SELECT {user} AS "user", {item} AS item, {stars} AS stars, {time} AS time, '  # noqa: S608
             f"{pair} AS pair FROM {self._source(errors)}"
         )
 
-    def _of_csv(self, name: str) -> str:
+    def _csv_column(self, name: str) -> str:
         return f"c{self.layout.columns.index(name)}"
 
     def _source(self, errors: str) -> str:
-        path, compression = text_of(glob.escape(self.path)), text_of(self.compression)
+        path, compression = sql_text(glob.escape(self.path)), sql_text(self.compression)
         if self.layout.kind == "parquet":
             return f"read_parquet({path})"
         if self.layout.kind == "json":
             names = (self.layout.user, self.layout.item, self.layout.rating)
-            columns = ", ".join(f"{text_of(name)}: 'VARCHAR'" for name in names)
+            columns = ", ".join(f"{sql_text(name)}: 'VARCHAR'" for name in names)
             if self.compression == "none":
-                compression = "'uncompressed'"  # its other name, the only one DuckDB 1.2 knows here
+                compression = "'uncompressed'"  # DuckDB 1.2 does not accept 'none' here
             return (
                 f"read_json({path}, format = 'newline_delimited', ignore_errors = true, "
                 f"compression = {compression}, columns = {{{columns}}})"
             )
-        # Everything is said, so that nothing is guessed; yet auto_detect stays on: without it
-        # DuckDB 2.0 takes 1.6 times as long and three times the memory for the same rows.
-        columns = ", ".join(f"c{place}: 'VARCHAR'" for place in range(len(self.layout.columns)))
-        quote = text_of('"' if self.layout.header else "")
+        # All options are given, so that nothing is guessed. auto_detect stays on: without it DuckDB
+        # 2.0 takes 1.6 times as long and three times the memory for the same rows.
+        columns = ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(self.layout.columns)))
+        quote = sql_text('"' if self.layout.header else "")
         return (
             f"read_csv({path}, header = {self.layout.header}, skip = 0, comment = '', "
-            f"delim = {text_of(self.layout.delimiter)}, quote = {quote}, escape = {quote}, "
+            f"delim = {sql_text(self.layout.delimiter)}, quote = {quote}, escape = {quote}, "
             f"compression = {compression}, columns = {{{columns}}}, {errors})"
         )
 
 
 @contextmanager
 def open_scan(files: Files, layout: Layout) -> Iterator[Scan]:
-    """Open the ratings file of a layout."""
+    """Open a ratings file for scanning."""
     import duckdb
 
     connection = duckdb.connect(
@@ -206,17 +205,17 @@ def open_scan(files: Files, layout: Layout) -> Iterator[Scan]:
         connection.close()
 
 
-def _whole_number(column: str) -> str:
+def _sql_integer(column: str) -> str:
     """Cast text to an integer only if it is written as one: 1.6, 1e3, 1_000 and 007 are not."""
-    number = f"TRY_CAST({column} AS BIGINT)"
-    return f"CASE WHEN {column} = CAST({number} AS VARCHAR) THEN {number} END"
+    integer = f"TRY_CAST({column} AS BIGINT)"
+    return f"CASE WHEN {column} = CAST({integer} AS VARCHAR) THEN {integer} END"
 
 
-def text_of(value: str) -> str:
+def sql_text(value: str) -> str:
     """Quote a value for SQL."""
     return "'" + value.replace("'", "''") + "'"
 
 
-def quoted(name: str) -> str:
-    """Quote a column's name for SQL."""
+def sql_name(name: str) -> str:
+    """Quote the name of a column for SQL."""
     return '"' + name.replace('"', '""') + '"'

@@ -1,4 +1,4 @@
-"""Who is surveyed: the split of the users into a training half and a test half."""
+"""`Split`: the users in the training half, who are surveyed, and those in the test half."""
 
 from __future__ import annotations
 
@@ -18,13 +18,19 @@ class Split:
     """Order the users, and take the shortest prefix that holds more than a share of the ratings.
 
     Args:
-        train_share: share of the ratings that is learned from, from 0 to below 1.
-        order: "heavy-users", most ratings first, as in the paper; "random"; or "by-time", those
-            who rated first come first.
-        seed: of "random".
+        train_share: share of the ratings in the training half, from 0 to below 1.
+        order: the order of the users: "heavy-users", most ratings first, as in the paper;
+            "random"; or "by-time", the earliest first rating first.
+        seed: seed of the order "random".
 
     Raises:
         ValueError: an argument is unknown or out of range.
+
+    Examples:
+        Of 6 ratings, user 1 gave 3: half of them, not more. So user 0 is added.
+
+        >>> Split(0.5).training_users(np.array([0, 0, 1, 1, 1, 2])).tolist()
+        [True, True, False]
 
     Source: Section 5.1 of the paper.
     """
@@ -44,19 +50,20 @@ class Split:
         """Choose the training half.
 
         Args:
-            user: int64 (N,), the user of each rating, from 0 to U - 1; ties are broken by number.
-            times: int64 (N,), when each was made; needed by "by-time".
+            user: int64 (N,), the user of each rating, from 0 to U - 1; ties are broken by user.
+            times: int64 (N,), when each rating was made; needed by "by-time".
 
         Returns:
-            bool (U,).
+            bool (U,), whether each user is in the training half.
 
         Raises:
-            ValueError: no user would be left for the test, or there are no times.
+            ValueError: no user would be left for the test, or times are needed but missing or
+                all equal.
         """
         counts = np.bincount(user)
         order = self._ordered(user, counts, times)
         held = np.cumsum(counts[order])
-        # Exact for halves: share * total is compared with whole numbers of ratings.
+        # Exact for shares such as 0.5: share * total is compared with integers.
         n_train = int(np.searchsorted(held, self.train_share * held[-1], side="right")) + 1
         if n_train >= counts.size:
             raise ValueError(
@@ -74,8 +81,8 @@ class Split:
             return np.argsort(-counts, kind="stable")
         if times is None:
             raise ValueError(
-                "split='by-time': expected ratings with times; name their column by time=, or use "
-                "another split"
+                "split='by-time' without times: expected ratings with times; name their column by "
+                "time=, or use another split"
             )
         if times.min() == times.max():
             raise ValueError(

@@ -1,4 +1,4 @@
-"""From ratings to arms, to a split of the users, to a pseudo-reward table."""
+"""`Survey`: a pseudo-reward table from the training half of the users, and the test half."""
 
 from __future__ import annotations
 
@@ -33,16 +33,19 @@ FORMAT = 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Survey:
-    """What a survey leaves: the test half's histograms and the training half's pseudo-rewards.
+    """The pseudo-rewards of the training half, and the reward histograms of the test half.
 
     Args:
-        pseudo_rewards: float64 (K, K, R), pooled conditional means [l, k, j] of the training half.
+        pseudo_rewards: float64 (K, K, R), pseudo-rewards [l, k, j] of the training half.
         test_counts: float64 (K, R), how often each arm got each reward in the test half.
-        reward_support: float64 (R,).
-        reward_bounds: (low, high).
+        reward_support: float64 (R,), the possible rewards, increasing.
+        reward_bounds: (low, high), the interval that holds every reward.
         arm_names: K names.
         reward_unit: the unit of the rewards.
-        provenance: source, licence, checksum, settings and sizes, as JSON can hold them.
+        provenance: source, licence, checksum, arguments and sizes, as values of JSON.
+
+    Raises:
+        ValueError: the shapes do not fit.
     """
 
     pseudo_rewards: FloatArray
@@ -65,17 +68,17 @@ class Survey:
             )
 
     def model(self, mask: float = 0.0, pad: float = 0.0, mask_seed: int = 0) -> HistogramModel:
-        """Make the bandit whose player knows this table, masked and padded.
+        """Make a bandit model whose problem holds this table, masked and padded.
 
         Args:
-            mask: share of the entries to forget (the paper's p), from 0 to 1.
-            pad: buffer added to the others (the paper's q), in the reward's unit.
-            mask_seed: which entries are forgotten.
+            mask: share of the entries to mask (the paper's p), from 0 to 1.
+            pad: buffer added to the other entries (the paper's q), in the reward's unit.
+            mask_seed: seed of the choice of the entries to mask.
 
         Raises:
-            ValueError: a setting is out of range.
+            ValueError: an argument is out of range.
         """
-        # A second number in the seed, so that mask and genre draw of one number are independent.
+        # The second number makes the mask independent of the genre draw with the same seed.
         rng = default_rng((checks.whole_number("mask_seed", mask_seed, 0), 1))
         table = mask_and_pad(
             self.pseudo_rewards, self.reward_support, self.reward_bounds[1], mask, pad, rng
@@ -86,7 +89,7 @@ class Survey:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the survey as an `.npz` without pickles; the file appears whole or not at all."""
+        """Write the survey, whole or not at all, as an `.npz` file without pickles."""
         meta = {
             "format": FORMAT,
             "reward_bounds": list(self.reward_bounds),
@@ -108,8 +111,8 @@ class Survey:
         """Read a survey that `save` wrote.
 
         Raises:
-            FileNotFoundError: there is no such file.
-            ValueError: it is not a survey, of another format, or its checksum is wrong.
+            FileNotFoundError: the file does not exist.
+            ValueError: it is not a survey, has another format, or its checksum is wrong.
         """
         if not Path(path).is_file():
             raise FileNotFoundError(f"{path} is not a file: expected a survey (.npz)")
@@ -117,23 +120,24 @@ class Survey:
             with np.load(path, allow_pickle=False) as arrays:
                 content = {name: arrays[name] for name in arrays.files}
             checksum, meta = str(content.pop("checksum")), json.loads(str(content["meta"]))
-            if meta["format"] == FORMAT and checksum != _checksum(content):
+            if meta["format"] != FORMAT:
+                raise ValueError(f"it has format {meta['format']}")
+            if checksum != _checksum(content):
                 raise ValueError("its checksum is wrong")
-            if meta["format"] == FORMAT:
-                return cls(
-                    content["pseudo_rewards"],
-                    content["test_counts"],
-                    content["reward_support"],
-                    checks.interval("reward_bounds", meta["reward_bounds"]),
-                    tuple(str(name) for name in content["arm_names"]),
-                    meta["reward_unit"],
-                    meta["provenance"],
-                )
+            return cls(
+                content["pseudo_rewards"],
+                content["test_counts"],
+                content["reward_support"],
+                checks.interval("reward_bounds", meta["reward_bounds"]),
+                tuple(str(name) for name in content["arm_names"]),
+                meta["reward_unit"],
+                meta["provenance"],
+            )
         except (OSError, ValueError, KeyError, TypeError, MemoryError, *UNREADABLE) as error:
             raise ValueError(
-                f"{path} is not a survey ({type(error).__name__}: {error}); rebuild it"
+                f"{path} is not a survey of format {FORMAT} ({type(error).__name__}: {error}); "
+                "rebuild it"
             ) from error
-        raise ValueError(f"{path} has format {meta['format']}: expected {FORMAT}; rebuild it")
 
 
 def take_survey(
@@ -149,17 +153,29 @@ def take_survey(
     Args:
         ratings: the ratings.
         arms: the arms.
-        split: who is surveyed.
-        method: how upper bounds are made of what they say.
+        split: which users are in the training half.
+        method: how upper bounds are computed from their ratings.
         reward_support: the possible ratings, increasing; None takes those that occur.
-        provenance: what to keep with the result, beside sizes, settings, and how many entries the
-            test half violates.
+        provenance: what to record in the result in addition to sizes, arguments, and the number of
+            entries that the test half violates.
 
     Raises:
         ValueError: a rating is not in the support, a half is empty, or an arm has no test rating.
 
-    Source: Sections 2.2 and 5.1 of the paper. The cost is that of `Pooled`, and O(N log N) for
-    N ratings before.
+    Source: Sections 2.2 and 5.1 of the paper. The cost is that of `Pooled`, after a step of
+    O(N log N) for N ratings.
+
+    Examples:
+        Users 1 and 2 are surveyed: both gave item "a" 5 stars, and item "b" 1 and 3 stars.
+
+        >>> from cmab_gym.envs_data.arms import listed_arms
+        >>> users, items = [1, 1, 2, 2, 3, 3], ["a", "b"] * 3
+        >>> ratings = Ratings.from_columns(users, items, np.array([5.0, 1, 5, 3, 1, 5]))
+        >>> survey = take_survey(ratings, listed_arms(ratings, ["a", "b"]), Split(0.4))
+        >>> survey.reward_support
+        array([1., 3., 5.])
+        >>> survey.pseudo_rewards[1, 0]  # 5 where nothing is known
+        array([5., 5., 2.])
     """
     support = read_only(ratings.star_codes[0] if reward_support is None else reward_support)
     if support.ndim != 1 or not support.size or not (np.diff(support) > 0).all():
@@ -167,37 +183,22 @@ def take_survey(
     checks.finite("reward_support", support)
     bounds = (float(support[0]), float(support[-1]))
     training, test = halves(ratings, arms, split, support)
-    counts = np.bincount(
-        test.arm * support.size + test.level, minlength=test.n_arms * support.size
-    ).reshape(test.n_arms, support.size)
-    if counts.sum(axis=1).min() == 0:
-        empty = int(counts.sum(axis=1).argmin())
-        raise ValueError(
-            f"arm {empty} ({arms.names[empty]}) has no test rating at train_share="
-            f"{split.train_share:g}: expected at least one; lower train_share or leave it out"
-        )
+    counts = _histograms(test, arms.names, split.train_share)
     table = method.upper(training, bounds)
-    return Survey(
-        table,
-        counts.astype(np.float64),
-        support,
-        bounds,
-        arms.names,
-        "stars",
-        {
-            **(provenance or {}),
-            "source": ratings.source,
-            "sha256": ratings.checksum,
-            "left_out": dict(ratings.notes),
-            "ratings": training.user.size + test.user.size,
-            "users": training.n_users + test.n_users,
-            "training_ratings": training.user.size,
-            "training_users": training.n_users,
-            "split": asdict(split),
-            "method": asdict(method),
-            "test_half": asdict(validate(table, test)),
-        },
-    )
+    computed = {
+        "source": ratings.source,
+        "sha256": ratings.checksum,
+        "left_out": dict(ratings.notes),
+        "ratings": training.user.size + test.user.size,
+        "users": training.n_users + test.n_users,
+        "training_ratings": training.user.size,
+        "training_users": training.n_users,
+        "split": asdict(split),
+        "method": asdict(method),
+        "test_half": asdict(validate(table, test)),
+    }
+    merged = {**(provenance or {}), **computed}
+    return Survey(table, counts, support, bounds, arms.names, "stars", merged)
 
 
 def halves(
@@ -208,11 +209,11 @@ def halves(
     Args:
         ratings: the ratings.
         arms: the arms; ratings of other items do not count.
-        split: who is surveyed.
+        split: which users are in the training half.
         reward_support: the possible ratings, increasing.
 
     Raises:
-        ValueError: as `take_survey`.
+        ValueError: as for `take_survey`.
     """
     support = read_only(reward_support)
     rows, arm = arms.of_ratings(ratings.items)
@@ -221,7 +222,7 @@ def halves(
     level = _levels(ratings, rows, support)
     user = _renumbered(ratings.users[rows])
     times = None if ratings.times is None else ratings.times[rows]
-    trains = split.training_users(user, times)[user]
+    in_training = split.training_users(user, times)[user]
     training, test = (
         Pooled(
             (own := _renumbered(user[half])),
@@ -231,9 +232,24 @@ def halves(
             len(arms.names),
             support,
         )
-        for half in (trains, ~trains)
+        for half in (in_training, ~in_training)
     )
     return training, test
+
+
+def _histograms(test: Pooled, names: tuple[str, ...], train_share: float) -> FloatArray:
+    """Count how often each arm got each reward, float64 (K, R)."""
+    size = test.support.size
+    counts = np.bincount(test.arm * size + test.level, minlength=test.n_arms * size)
+    counts = counts.reshape(test.n_arms, size)
+    totals = counts.sum(axis=1)
+    if totals.min() == 0:
+        empty = int(totals.argmin())
+        raise ValueError(
+            f"arm {empty} ({names[empty]}) has no test rating at train_share={train_share:g}: "
+            "expected at least one; lower train_share or leave the arm out"
+        )
+    return counts.astype(np.float64)
 
 
 def _renumbered(user: IntArray) -> IntArray:
@@ -243,15 +259,16 @@ def _renumbered(user: IntArray) -> IntArray:
 
 
 def _levels(ratings: Ratings, rows: IntArray, support: FloatArray) -> IntArray:
-    stars, place = ratings.star_codes
+    """Find the position in the support of the rating in each of the rows."""
+    stars, code = ratings.star_codes
     level = np.searchsorted(support, stars).clip(max=support.size - 1)
-    wrong = (support[level] != stars) & (np.bincount(place[rows], minlength=stars.size) > 0)
+    wrong = (support[level] != stars) & (np.bincount(code[rows], minlength=stars.size) > 0)
     if wrong.any():
         raise ValueError(
             f"rating {stars[wrong][0]:g}: expected one of {support}; CMAB-Ratings-v0 takes another "
             "reward_support"
         )
-    levels: IntArray = level[place[rows]]
+    levels: IntArray = level[code[rows]]
     return levels
 
 
@@ -266,14 +283,14 @@ def _checksum(arrays: Mapping[str, AnyArray]) -> str:
 
 
 def _write_npz(path: Path, arrays: Mapping[str, AnyArray]) -> None:
-    """Write what `np.load` reads; the same arrays give the same bytes everywhere.
+    """Write an `.npz` file whose bytes depend on nothing but the arrays.
 
-    `np.savez` leaves it to the Python version which zip headers are written.
+    The zip headers that `np.savez` writes depend on the version of Python.
     """
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             content = io.BytesIO()
             np.lib.format.write_array(content, np.asarray(array, order="C"), allow_pickle=False)
-            member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, as no file is
+            member = zipfile.ZipInfo(f"{name}.npy")  # with a fixed date, in 1980
             member.create_system = 3
             archive.writestr(member, content.getvalue())

@@ -1,4 +1,4 @@
-"""One attempt to download a file over HTTP, going on where an earlier attempt broke off."""
+"""One attempt to download a file over HTTP, which resumes where an earlier one broke off."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
 
 
 class Interrupted(Exception):
-    """An attempt broke off for a reason that may pass; what has arrived is kept."""
+    """The attempt broke off for a reason that may pass; the bytes received are kept."""
 
 
 class Refused(Exception):
-    """The server will not give the file, however often it is asked.
+    """The server will not send the file, and another attempt would not help.
 
     Args:
-        message: what it answered.
-        gone: whether it says that there is no such file.
+        message: the answer of the server.
+        gone: whether the server says that the file does not exist.
     """
 
     def __init__(self, message: str, gone: bool = False) -> None:
@@ -42,15 +42,15 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Transfer:
-    """What to download, and how.
+    """A file to download, and the options of the download.
 
     Args:
         url: the address, http or https.
-        partial: where the bytes go.
-        size: the length that the file must have, None if unknown.
-        pinned: whether the caller compares the whole file with a checksum known before.
-        timeout: seconds that the server may be silent.
-        progress: called with the bytes so far and their total, None if unknown.
+        partial: the file that receives the bytes.
+        size: the length that the file must have, in bytes; None if unknown.
+        pinned: whether the caller compares the whole file with a checksum known beforehand.
+        timeout: seconds that the server may stay silent.
+        progress: called with the bytes so far and the total, or None if the total is unknown.
     """
 
     url: str
@@ -61,46 +61,46 @@ class Transfer:
     progress: Progress | None = None
 
     @property
-    def note(self) -> Path:
-        """The file that says which version of the file the bytes so far belong to."""
+    def version_file(self) -> Path:
+        """The file that records which version of the download the bytes so far belong to."""
         return self.partial.with_name(f"{self.partial.name}.json")
 
     def discard(self) -> None:
-        """Forget what has arrived."""
+        """Delete the bytes received."""
         self.partial.unlink(missing_ok=True)
-        self.note.unlink(missing_ok=True)
+        self.version_file.unlink(missing_ok=True)
 
     def attempt(self) -> None:
         """Complete the partial file.
 
         Raises:
             Interrupted: the transfer broke off; another attempt may succeed.
-            Refused: the server has no such file, will not give it, or is not the right one.
+            Refused: the server has no such file, does not send it, or has no valid certificate.
             ValueError: the file has another size; nothing is kept.
             OSError: the partial file cannot be written.
         """
-        have, version = self._received()
-        if have and have == version.total:
-            return  # all had arrived; only the check was still to be made
+        n_kept, version = self._kept()
+        if n_kept and n_kept == version.total:
+            return  # an earlier call was stopped between the last byte and the check
         headers = {"User-Agent": "cmab-gym", "Accept-Encoding": "identity"}
-        if have:
-            headers["Range"] = f"bytes={have}-"
+        if n_kept:
+            headers["Range"] = f"bytes={n_kept}-"
             if version.validator:
                 headers["If-Range"] = version.validator
         with self._open(headers) as response:
-            self._receive(response, have, version)
+            self._receive(response, n_kept, version)
 
-    def _received(self) -> tuple[int, _Version]:
-        """Return how many bytes can be kept, and of which version they are."""
+    def _kept(self) -> tuple[int, _Version]:
+        """Return how many of the bytes received can be kept, and their version."""
         try:
-            version = _Version(**json.loads(self.note.read_text(encoding="utf-8")))
-            have = self.partial.stat().st_size
+            version = _Version(**json.loads(self.version_file.read_text(encoding="utf-8")))
+            n_kept = self.partial.stat().st_size
             # Without a validator, only a checksum shows that two versions were joined.
             safe = bool(version.validator) or self.pinned
-            if safe and version.url == self.url and have <= (version.total or have):
-                return have, version
+            if safe and version.url == self.url and n_kept <= (version.total or n_kept):
+                return n_kept, version
         except (OSError, TypeError, ValueError):
-            pass  # there is no partial file, or its note is damaged
+            pass  # there is no partial file, or the record of its version is damaged
         return 0, _Version(self.url)
 
     def _open(self, headers: dict[str, str]) -> HTTPResponse:
@@ -109,37 +109,38 @@ class Transfer:
             response: HTTPResponse = urlopen(request, timeout=self.timeout)  # noqa: S310
         except HTTPError as error:
             with error:
-                self._refused(error)
+                self._raise_for(error)
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
             if isinstance(reason, ssl.SSLCertVerificationError):
                 why = reason.verify_message
                 raise Refused(f"{self.url} has no valid certificate ({why})") from error
-            raise Interrupted(_said(reason)) from error
+            raise Interrupted(_describe(reason)) from error
         return response
 
-    def _refused(self, error: HTTPError) -> NoReturn:
+    def _raise_for(self, error: HTTPError) -> NoReturn:
         answer = f"answered {error.code} {error.reason}"
-        if error.code == 416:  # the partial file is longer than the one there
+        if error.code == 416:  # the partial file is longer than the file on the server
             self.discard()
         if error.code == 416 or error.code in _TRANSIENT:
             raise Interrupted(answer) from error
         raise Refused(f"{self.url} {answer}", gone=error.code in _GONE) from error
 
-    def _receive(self, response: HTTPResponse, have: int, version: _Version) -> None:
+    def _receive(self, response: HTTPResponse, n_kept: int, version: _Version) -> None:
+        """Append the answer to the bytes kept, or replace them if it is the whole file."""
         start, total = self._extent(response)
-        if start not in (0, have):
+        if start not in (0, n_kept):
             self.discard()
-            raise Interrupted(f"sent bytes from {start:,} on when asked for those from {have:,} on")
+            raise Interrupted(f"sent bytes from {start:,} on: asked for bytes from {n_kept:,} on")
         if not start:
             version = _Version(self.url, _validator(response))
         free = shutil.disk_usage(self.partial.parent).free
         if total and free < total - start:
             raise OSError(errno.ENOSPC, f"{free:,} bytes are free and {total - start:,} needed")
         with self.partial.open("ab" if start else "wb") as file:
-            # Written after the old bytes are gone, so that it never vouches for them.
-            note = json.dumps(asdict(replace(version, total=total)))
-            self.note.write_text(note, encoding="utf-8")
+            # Written after the old bytes are gone, so that they are never taken for this version.
+            record = json.dumps(asdict(replace(version, total=total)))
+            self.version_file.write_text(record, encoding="utf-8")
             for chunk in _chunks(response):
                 file.write(chunk)
                 start += len(chunk)
@@ -151,16 +152,16 @@ class Transfer:
             raise Interrupted(f"sent {start:,} bytes of {total or 'an unknown number'}")
 
     def _extent(self, response: HTTPResponse) -> tuple[int, int | None]:
-        """Return where the answer starts in the file, and how long the file is."""
+        """Return the position in the file at which the answer starts, and the file's length."""
         if response.headers.get_content_type() == "text/html":
-            raise Refused(f"{self.url} sent a web page, perhaps one to log in")
+            raise Refused(f"{self.url} sent a web page, perhaps a login page")
         start, total = 0, response.length
         if response.status == 206:
-            form = r"bytes (\d+)-\d+/(\d+|\*)"
-            found = re.fullmatch(form, response.headers.get("Content-Range", ""))
+            pattern = r"bytes (\d+)-\d+/(\d+|\*)"
+            found = re.fullmatch(pattern, response.headers.get("Content-Range", ""))
             if found is None:
                 self.discard()
-                raise Interrupted("sent a part of the file without saying which")
+                raise Interrupted("sent a part of the file without its position")
             start, total = int(found[1]), None if found[2] == "*" else int(found[2])
         if total is not None and self.size not in (None, total):
             self.discard()
@@ -173,7 +174,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class _Version:
-    """Which version of a file some bytes belong to."""
+    """The version of a file that some bytes belong to."""
 
     url: str
     validator: str = ""
@@ -181,9 +182,9 @@ class _Version:
 
 
 def _validator(response: HTTPResponse) -> str:
-    """Return what tells this version of the file from others, for If-Range; "" if nothing does."""
+    """Return the header that identifies this version of the file, for If-Range, or ""."""
     etag = response.headers.get("ETag", "")
-    # If-Range takes no weak validators: they do not promise the same bytes.
+    # If-Range does not accept weak validators: they do not promise the same bytes.
     return etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
 
 
@@ -192,11 +193,11 @@ def _chunks(response: HTTPResponse) -> Iterator[bytes]:
         try:
             chunk = response.read1(_CHUNK)
         except (OSError, HTTPException) as error:
-            raise Interrupted(_said(error)) from error
+            raise Interrupted(_describe(error)) from error
         if not chunk:
             return
         yield chunk
 
 
-def _said(error: object) -> str:
+def _describe(error: object) -> str:
     return str(error) or type(error).__name__

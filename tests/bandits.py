@@ -1,4 +1,4 @@
-"""One environment of every family, and what several test files ask of their infos."""
+"""One environment of every family, and comparisons of their infos."""
 
 import gymnasium as gym
 import numpy as np
@@ -17,30 +17,32 @@ PRESETS = [("CMAB-Tabular-v0", name) for name in TABULAR] + [("CMAB-Latent-v0", 
 MODES = ["NextStep", "SameStep"] if hasattr(gym.vector, "AutoresetMode") else ["NextStep"]
 
 
-def sync(env_id, mode="NextStep", wrappers=(), **settings):
-    """Gymnasium's own vector environment; that of 1.0 has one autoreset mode."""
+def sync(env_id, mode="NextStep", wrappers=(), **env_kwargs):
+    """Make Gymnasium's own vector environment; that of 1.0 has only one autoreset mode."""
     return gym.make_vec(
         env_id,
         vectorization_mode="sync",
         vector_kwargs={"autoreset_mode": mode} if len(MODES) > 1 else {},
         wrappers=wrappers,
-        **settings,
+        **env_kwargs,
     )
 
 
-def said(info):
-    """What an info of a vector environment says: the entries that some mask lets through."""
+def visible_entries(info):
+    """Return the entries of a vector environment's info that are not masked for all."""
     entries = {}
     for key, value in info.items():
         if not key.startswith("_") and info[f"_{key}"].any():
             # Final observations are an array of objects, each an observation.
-            entries[key] = said(value) if isinstance(value, dict) else np.stack(list(value))
+            entries[key] = (
+                visible_entries(value) if isinstance(value, dict) else np.stack(list(value))
+            )
             entries["_" + key] = info["_" + key]
     return entries
 
 
 def assert_same_info(one, other):
-    one, other = said(one), said(other)
+    one, other = visible_entries(one), visible_entries(other)
     assert one.keys() == other.keys()
     for key, value in one.items():
         if isinstance(value, dict):
@@ -51,8 +53,8 @@ def assert_same_info(one, other):
 
 
 def assert_same_step(one, other):
-    """The same observations, rewards, terminations, truncations and infos."""
-    for mine, theirs in zip(one[:4], other[:4], strict=True):
-        assert mine.dtype == theirs.dtype
-        np.testing.assert_array_equal(mine, theirs)
+    """Check that observations, rewards, terminations, truncations and infos are the same."""
+    for left, right in zip(one[:4], other[:4], strict=True):
+        assert left.dtype == right.dtype
+        np.testing.assert_array_equal(left, right)
     assert_same_info(one[4], other[4])

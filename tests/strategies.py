@@ -1,4 +1,4 @@
-"""Random bandits for the laws that hold for all of them."""
+"""Random bandits, for laws that hold for every bandit."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 @st.composite
 def tabular_models(draw, max_arms=5, max_outcomes=8):
-    """Any joint distribution over a few outcomes, with its tightest pseudo-rewards."""
+    """Draw a joint distribution over a few outcomes, with its tightest pseudo-rewards."""
     n_arms = draw(st.integers(2, max_arms))
     n_outcomes = draw(st.integers(1, max_outcomes))
     levels = draw(st.lists(st.integers(-8, 8), min_size=1, max_size=5, unique=True))
@@ -24,7 +24,7 @@ def tabular_models(draw, max_arms=5, max_outcomes=8):
 
 @st.composite
 def pull_histories(draw, model, max_rounds=60):
-    """Arms pulled in two trials, every arm once at first: int64 (rounds, 2)."""
+    """Draw the arms pulled in two trials, each arm once at first: int64 (rounds, 2)."""
     n_arms = model.n_arms
     rounds = draw(st.integers(n_arms, max_rounds))
     rng = np.random.default_rng(draw(SEEDS))

@@ -23,7 +23,7 @@ def test_arrays_are_read_only_copies():
         made.pseudo_rewards[0, 0, 0] = 1
 
 
-def test_range_is_the_size_of_the_interval():
+def test_the_reward_range_is_the_length_of_the_interval():
     assert problem(reward_bounds=(-1, 13)).reward_range == 14
     assert problem().n_arms == 2
 
@@ -49,7 +49,7 @@ def test_wrong_input_is_named_with_its_remedy(changes, message):
         problem(**changes)
 
 
-def test_reward_index_of_a_finite_support():
+def test_rewards_are_found_in_a_finite_support():
     made = BanditProblem(np.broadcast_to([1.0, 2.5, 4.0], (1, 1, 3)), [1.0, 2.5, 4.0], (1, 4))
     np.testing.assert_array_equal(
         made.reward_index(np.array([[4.0, 1.0], [2.5, 1.0]])), [[2, 0], [1, 0]]
@@ -59,7 +59,7 @@ def test_reward_index_of_a_finite_support():
             made.reward_index(np.array([wrong]))
 
 
-def test_reward_index_of_bins_takes_the_lower_edge_in_and_the_last_upper_edge_too():
+def test_a_bin_includes_its_lower_edge_and_the_last_bin_also_its_upper_one():
     edges = np.array([0.0, 0.5, 1.0])
     made = BanditProblem(np.ones((1, 1, 2)), [0.25, 0.75], (0, 1), edges)
     rewards = np.array([0.0, 0.49, 0.5, 1.0])
@@ -78,7 +78,7 @@ def test_rewards_that_float64_cannot_tell_apart_are_refused():
 
 
 @pytest.mark.parametrize("env_id", ["CMAB-Tabular-v0", "CMAB-Latent-v0", "CMAB-MovieLens-v0"])
-def test_from_info_is_what_the_environment_says_it_is(env_id):
+def test_from_info_gives_the_problem_of_the_environment(env_id):
     env = gym.make(env_id)
     _, info = env.reset(seed=0)
     read, own = BanditProblem.from_info(info), env.unwrapped.problem
@@ -88,7 +88,7 @@ def test_from_info_is_what_the_environment_says_it_is(env_id):
     assert (read.reward_edges is None) == (own.reward_edges is None)
 
 
-def test_from_info_of_a_step_says_where_to_look():
+def test_from_info_refuses_the_info_of_a_step():
     env = gym.make("CMAB-Tabular-v0")
     env.reset(seed=0)
     info = env.step(0)[4]
@@ -96,13 +96,13 @@ def test_from_info_of_a_step_says_where_to_look():
         BanditProblem.from_info(info)
 
 
-def test_from_info_of_a_vector_environment_says_where_to_look():
+def test_from_info_refuses_the_info_of_a_vector_environment():
     _, info = gym.make_vec("CMAB-Tabular-v0", num_envs=2).reset(seed=0)
-    with pytest.raises(ValueError, match=r"of a vector environment.*envs.unwrapped.problem"):
+    with pytest.raises(ValueError, match=r"from a vector environment.*envs.unwrapped.problem"):
         BanditProblem.from_info(info)
 
 
-def test_a_player_sees_no_means():
+def test_a_problem_does_not_reveal_the_means():
     assert not {"means", "gaps", "reward_pmf"} & set(dir(problem()))
     assert cmab_gym.BanditProblem is BanditProblem
 
@@ -122,7 +122,7 @@ def test_wrong_pseudo_lower_bounds_are_refused(lower, message):
         BanditProblem(table, [0, 1], (0, 1), None, lower)
 
 
-def test_rows_of_a_problems_table_are_no_copy():
+def test_the_rows_of_a_problems_table_are_a_view():
     made = problem(pseudo_lower_bounds=np.full_like(TABLE_1, -np.inf))
     lower = made.pseudo_lower_bounds
     assert np.shares_memory(pseudo_reward_rows(lower), lower)

@@ -4,12 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import SEEDS, tabular_models
 
-from cmab_gym.pseudo_rewards import (
-    conditional_means,
-    first_violation,
-    largest_over_intervals,
-    mask_and_pad,
-)
+from cmab_gym.pseudo_rewards import conditional_means, first_violation, mask_and_pad
 
 SUPPORT = np.array([1.0, 2.0, 3.0])
 
@@ -20,7 +15,7 @@ def table(seed=0, n_arms=6):
     return made
 
 
-def test_conditional_means_by_hand():
+def test_conditional_means_equal_those_computed_by_hand():
     # Appendix table: P(R1, R2) = .1 .2 / .3 .4; three of the four entries are its pseudo-rewards.
     outcomes = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
     means = conditional_means(outcomes, np.array([0.1, 0.2, 0.3, 0.4]), outcomes.astype(int), 2)
@@ -46,7 +41,7 @@ def test_first_violation_names_the_worst_entry():
 
 
 @given(SEEDS, st.floats(0, 1), st.floats(0, 2))
-def test_mask_and_pad_only_raise_and_never_above_the_maximum(seed, mask, pad):
+def test_mask_and_pad_only_raise_entries_and_never_above_the_maximum(seed, mask, pad):
     given_table = table()
     made = mask_and_pad(given_table, SUPPORT, 3.0, mask, pad, np.random.default_rng(seed))
     arms = np.arange(6)
@@ -56,24 +51,24 @@ def test_mask_and_pad_only_raise_and_never_above_the_maximum(seed, mask, pad):
 
 
 @pytest.mark.parametrize("mask", [0.0, 0.25, 0.5, 0.7, 1.0])
-def test_each_row_loses_the_same_number_of_entries(mask):
+def test_the_same_number_of_entries_is_masked_for_each_reward(mask):
     low = np.full((18, 18, 5), 1.0)
     support = np.arange(1.0, 6)
     made = mask_and_pad(low, support, 5.0, mask, 0, np.random.default_rng(1))
     others = ~np.eye(18, dtype=bool)
     masked = (made == 5) & others[:, :, None]
-    # int(mask * 18) entries, of which the arm's own may be one and is restored.
+    # int(mask * 18) entries are masked; one of them may be the arm's own, which is restored.
     assert set(masked.sum(axis=0).ravel()) <= {int(mask * 18), max(0, int(mask * 18) - 1)}
 
 
-def test_masked_first_then_padded():
+def test_the_mask_comes_before_the_pad():
     made = mask_and_pad(table(), SUPPORT, 3.0, 0.5, 0.1, np.random.default_rng(0))
     only_mask = mask_and_pad(table(), SUPPORT, 3.0, 0.5, 0.0, np.random.default_rng(0))
     off = ~np.eye(6, dtype=bool)
     np.testing.assert_allclose(made[off], np.minimum(only_mask[off] + 0.1, 3.0))
 
 
-def test_larger_masks_forget_what_smaller_ones_forget():
+def test_a_larger_mask_contains_the_smaller_one():
     small, large = (
         mask_and_pad(table(), SUPPORT, 3.0, mask, 0, np.random.default_rng(0))
         for mask in (0.2, 0.6)
@@ -90,22 +85,9 @@ def test_larger_masks_forget_what_smaller_ones_forget():
         ({"mask": np.nan}, r"mask=nan"),
         ({"mask": "x"}, r"mask='x'"),
         ({"pad": -1}, r"pad=-1: expected 0 or more"),
-        ({"mask": 0.5}, r"mask=0.5 needs a generator"),
+        ({"mask": 0.5}, r"mask=0.5 without rng: expected a generator"),
     ],
 )
-def test_wrong_masks_and_pads(changes, message):
+def test_wrong_masks_and_pads_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         mask_and_pad(table(), SUPPORT, 3.0, **changes)
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 30), st.integers(-1, 30), st.integers(-5, 5)), max_size=40)
-)
-def test_largest_over_intervals_agrees_with_the_definition(intervals):
-    first = np.array([f for f, _, _ in intervals], dtype=np.int64)
-    last = np.array([f for _, f, _ in intervals], dtype=np.int64)
-    values = np.array([v for _, _, v in intervals], dtype=float)
-    got = largest_over_intervals(first, last, values, 31)
-    for place in range(31):
-        covering = [v for f, g, v in intervals if f <= place <= g]
-        assert got[place] == max(covering, default=-np.inf)

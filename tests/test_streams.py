@@ -4,7 +4,7 @@ import pytest
 from cmab_gym.streams import RoundStream, TrialStreams, as_streams, environment_seed, trial_seed
 
 
-def test_a_trial_draws_the_same_alone_and_among_others():
+def test_a_trial_has_the_same_numbers_alone_and_among_others():
     together = TrialStreams.for_trials(7, range(5))
     alone = TrialStreams.for_trials(7, range(3, 4))
     for _ in range(300):
@@ -12,7 +12,7 @@ def test_a_trial_draws_the_same_alone_and_among_others():
         np.testing.assert_array_equal(together.standard_normal(2)[3:4], alone.standard_normal(2))
 
 
-def test_the_length_of_a_block_changes_nothing():
+def test_the_length_of_a_block_does_not_change_the_numbers():
     def rows(block):
         generators = [np.random.default_rng(seed) for seed in (1, 2)]
 
@@ -25,7 +25,7 @@ def test_the_length_of_a_block_changes_nothing():
     np.testing.assert_array_equal(rows(1), rows(7))
 
 
-def test_streams_of_trials_sides_and_purposes_differ():
+def test_trials_sides_and_kinds_of_numbers_have_different_streams():
     seeds = [
         trial_seed(0, trial, side).generate_state(2).tolist() for trial in (0, 1) for side in (0, 1)
     ]
@@ -35,12 +35,12 @@ def test_streams_of_trials_sides_and_purposes_differ():
     assert len({*first, *streams.uniform()}) == 4
 
 
-def test_the_environment_seed_is_what_a_seed_sequence_says():
+def test_the_environment_seed_is_the_state_of_its_seed_sequence():
     words = trial_seed(3, 5, 0).generate_state(4)
     assert environment_seed(3, 5) == sum(int(w) << (32 * i) for i, w in enumerate(words))
 
 
-def test_as_streams_takes_a_seed_or_the_right_number_of_streams():
+def test_as_streams_accepts_a_seed_a_generator_or_as_many_streams_as_trials():
     assert len(as_streams(0, 4)) == 4
     first, again, other = (as_streams(np.random.default_rng(s), 3).uniform() for s in (1, 1, 2))
     np.testing.assert_array_equal(first, again)

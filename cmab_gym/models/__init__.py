@@ -1,4 +1,4 @@
-"""How rewards are drawn: tabular, latent-source and histogram models."""
+"""Models of correlated bandits: tabular, latent-source and histogram models."""
 
 from cmab_gym.models.base import BanditModel
 from cmab_gym.models.histogram import HistogramModel

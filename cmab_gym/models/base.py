@@ -1,4 +1,4 @@
-"""`BanditModel`: how the rewards of a correlated bandit are drawn."""
+"""`BanditModel`: the joint distribution of the rewards of a correlated bandit."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Pull: TypeAlias = tuple[FloatArray, IntArray]
 
 
 class Lookup(NamedTuple):
-    """How a compiled loop finds the reward of an arm under an outcome (W,), as `pull` does.
+    """The arrays with which a compiled loop does what `pull` does.
 
-    Either the outcome is one uniform number, and the reward's position is how many of the arm's
-    thresholds it has reached; or it is the number of a joint outcome, and the position is in the
-    table; or the outcome is all rewards, and the position is the bin. The loop checks nothing: a
-    number past the table's end is read from memory that is not the table's.
+    Exactly one of the last three fields is given; it says how the loop finds the position j of an
+    arm's reward in the support from an outcome (W,). The loop does not check its indices.
 
     Fields:
         support: float64 (R,), the rewards.
-        thresholds: float64 (K, R - 1), or None.
-        table: int64 (J, K), of positions, or None.
-        cuts: float64 (R - 1,), what divides the bins, or None.
+        thresholds: float64 (K, R - 1); the outcome is one uniform number u, and j is how many of
+            the arm's thresholds are at most u. Or None.
+        table: int64 (J, K) of positions j; the outcome is the row. Or None.
+        cuts: float64 (R - 1,), the interior edges of the bins; the outcome holds the rewards of
+            all arms, and j is the bin. Or None.
     """
 
     support: FloatArray
@@ -38,20 +38,20 @@ class Lookup(NamedTuple):
 
 
 class BanditModel(ABC):
-    """How nature draws the rewards; knows the means, which no player does.
+    """A joint distribution of the rewards of all arms, and its means, which players do not know.
 
-    In each round nature fixes an outcome, whatever arm is then pulled: so all agents that play
-    the same trial meet the same rewards, and every arm's reward in a round is defined.
+    The outcome of a round is drawn before the arm is chosen. So every arm has a reward in every
+    round, and all agents that play the same trial see the same rewards.
 
     Attributes:
         problem: what a player may know.
         means: float64 (K,), the mean reward of each arm.
-        reward_pmf: float64 (K, R), the chance of each reward of the support, or of each bin.
+        reward_pmf: float64 (K, R), the probability of each reward of the support, or of each bin.
         arm_names: K names.
-        reward_unit: what one unit of reward is, for labels ("stars").
-        rounds_per_draw: a reward stream is drawn in blocks of this many rounds. It is part of what
-            a seed means: a model may draw one kind of number for the whole block before the next
-            kind.
+        reward_unit: the unit of the rewards, for labels ("stars").
+        rounds_per_draw: the number of rounds in a block of a reward stream. The rewards of a seed
+            depend on it, as a model may draw one kind of number for the whole block before the
+            next kind.
     """
 
     rounds_per_draw: int = 256
@@ -63,7 +63,7 @@ class BanditModel(ABC):
 
     @abstractmethod
     def draw(self, rng: Generator, rounds: int) -> AnyArray:
-        """Draw what nature fixes in each of some rounds.
+        """Draw the outcome of each of some rounds.
 
         Returns:
             An array (rounds, W), for `pull`.
@@ -73,7 +73,7 @@ class BanditModel(ABC):
         """Draw some rounds of several trials, each with its own generator.
 
         Returns:
-            An array (rounds, B, W), whose [:, b] is what `draw` gives with the generator b.
+            An array (rounds, B, W), whose [:, b] is the result of `draw` with generator b.
         """
         return np.stack([self.draw(rng, rounds) for rng in rngs], axis=1)
 
@@ -83,30 +83,30 @@ class BanditModel(ABC):
 
         Args:
             outcomes: (n, W), n rows from `draw`.
-            arms: int64 (n, m), m arms for each outcome, or (1, m): the same arms for all.
+            arms: int64 (n, m), m arms for each outcome; or (1, m), the same arms for all.
 
         Returns:
             The rewards, float64 (n, m), and their positions in the support or the bins, int64.
         """
 
     def prepare(self, outcomes: AnyArray) -> Any:
-        """Bring outcomes (n, W) into the form that `pull_one` reads: override both, or none."""
+        """Convert outcomes (n, W) to the form that `pull_one` reads; override both or neither."""
         return outcomes
 
     def pull_one(self, prepared: Any, row: int, arm: int) -> tuple[float, int]:
-        """Look up the reward of one arm under a prepared outcome: as `pull`, but quick."""
+        """Look up the reward of one arm under a prepared outcome, faster than `pull`."""
         rewards, index = self.pull(prepared[row : row + 1], np.array([[arm]]))
         return float(rewards[0, 0]), int(index[0, 0])
 
     def lookup(self) -> Lookup | None:
-        """Return `pull` in a form for compiled loops; None: it has none.
+        """Return `pull` in a form for compiled loops, or None if there is none.
 
-        It holds for the class that defines it alone: a subclass may draw or pull otherwise.
+        It is not valid for subclasses, which may draw or pull in another way.
         """
         return None
 
     def expected_pseudo_rewards(self) -> FloatArray:
-        """Return phi (K, K): phi[l, k] = E[s_{l,k}(R_k)], an upper bound on the mean of arm l."""
+        """Return phi (K, K), phi[l, k] = E[s_{l,k}(R_k)], upper bounds on the mean of arm l."""
         phi: FloatArray = np.einsum("lkj,kj->lk", self.problem.pseudo_rewards, self.reward_pmf)
         np.fill_diagonal(phi, self.means)
         return phi
@@ -118,22 +118,22 @@ class BanditModel(ABC):
 
     @property
     def gaps(self) -> FloatArray:
-        """How much less than the best arm each arm gives on average, float64 (K,)."""
+        """The largest mean minus the mean of each arm, float64 (K,)."""
         gaps: FloatArray = self.means.max() - self.means
         return gaps
 
     @property
     def best_arms(self) -> BoolArray:
-        """Which arms have the largest mean, bool (K,)."""
+        """Whether each arm has the largest mean, bool (K,)."""
         best: BoolArray = self.gaps <= self.problem.tolerance
         return best
 
 
-def flat(numbers: AnyArray) -> array[Any]:
-    """Copy numbers, row by row, into an array of Python's, which gives one number quicker."""
-    return array(numbers.dtype.char, numbers.tobytes())
+def flat(values: AnyArray) -> array[Any]:
+    """Copy values, row by row, into Python's own array, from which one value is read faster."""
+    return array(values.dtype.char, values.tobytes())
 
 
 def numbered(prefix: str, count: int) -> tuple[str, ...]:
     """Return the names "prefix 0", "prefix 1", ..."""
-    return tuple(f"{prefix} {number}" for number in range(count))
+    return tuple(f"{prefix} {i}" for i in range(count))

@@ -1,4 +1,4 @@
-"""`HistogramModel`: rewards drawn from one histogram per arm, as from a set of test ratings."""
+"""`HistogramModel`: rewards drawn from one histogram per arm, such as test ratings."""
 
 from __future__ import annotations
 
@@ -22,19 +22,24 @@ class HistogramModel(BanditModel):
     """Draw an arm's reward with replacement from its histogram.
 
     One uniform number decides a round: every arm's reward is its quantile at that number. A player
-    sees one arm a round, so only the arms' own distributions matter to it.
+    sees one arm per round, so only the distribution of each arm matters.
 
     Args:
-        counts: (K, R), how often each arm got each reward; every arm at least once.
+        counts: (K, R), how often each arm got each reward; at least one per arm.
         problem: what a player may know, over the same K arms and R rewards.
-        arm_names: K names; empty numbers them.
+        arm_names: K names; if empty, the arms are numbered.
         reward_unit: the unit of the rewards.
-        provenance: where the counts are from, as JSON can hold it.
+        provenance: the origin of the counts, as values of JSON.
 
     Raises:
         ValueError: a shape does not fit, a count is negative, or an arm has no reward.
 
     Source: Section 5 of the paper.
+
+    Examples:
+        >>> problem = BanditProblem(np.array([[[0, 1], [1, 1]], [[1, 1], [0, 1]]]), [0, 1], (0, 1))
+        >>> HistogramModel(np.array([[3, 1], [1, 1]]), problem).means
+        array([0.25, 0.5 ])
     """
 
     counts: FloatArray
@@ -70,7 +75,7 @@ class HistogramModel(BanditModel):
         store(self, "means", read_only((counts @ problem.reward_support) / totals[:, 0]))
         store(self, "reward_pmf", read_only(counts / totals))
         thresholds = (np.cumsum(counts, axis=1) / totals)[:, :-1]
-        # Thresholds first, arms second: `pull` compares one uniform with each of R - 1 rows.
+        # (R - 1, K), so that `pull` compares one uniform number with each of R - 1 rows.
         store(self, "_thresholds", thresholds.T.copy())
         store(self, "_arm_thresholds", thresholds.tolist())
         store(self, "_support", problem.reward_support.tolist())
@@ -81,7 +86,7 @@ class HistogramModel(BanditModel):
 
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
         """Look up rewards: see `BanditModel.pull`."""
-        # Transposed, so that NumPy's innermost loops run over the many outcomes.
+        # Transposed, so that the innermost loops run over the many outcomes.
         passed = self._thresholds.take(arms.T, axis=1) <= outcomes.T
         index = passed.sum(axis=0)
         return self.problem.reward_support.take(index).T, index.T

@@ -1,12 +1,12 @@
-"""`LatentModel`: rewards that depend on a hidden random source X, known up to bounds."""
+"""`LatentModel`: rewards that depend on a hidden random source X, within known bounds."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -14,26 +14,25 @@ from numpy.random import Generator, default_rng
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
 from cmab_gym.models.base import BanditModel, Lookup, Pull, flat, numbered
+from cmab_gym.models.latent_bounds import Bound, Cells, values_of
 from cmab_gym.problem import BanditProblem
-from cmab_gym.pseudo_rewards import largest_over_intervals
+from cmab_gym.pseudo_rewards import set_own_rewards
 
-Bound: TypeAlias = Callable[[FloatArray], Any]
-Sampler: TypeAlias = Callable[[Generator, int], FloatArray]
+__all__ = ["Bound", "LatentModel", "ScaledBeta"]
 
-_CELLS = 200_000  # pieces of the range of X over which the bounds are taken as known
 _X_QUANTILES, _REWARD_QUANTILES = 20_000, 16  # midpoints for expectations over X, and given X
-_SAMPLES, _GRID_SAMPLES = 1_000_000, 20_000  # draws instead, for a sampler, which has no quantiles
-# A trial's rewards that are drawn at once, of all arms, to share the cost of a call; and how many
-# trials together, lest what is only needed for a moment fill the memory.
+_SAMPLES, _GRID_SAMPLES = 1_000_000, 20_000  # draws in their place for a sampler without quantiles
+# The rewards of a trial, over all arms, that are drawn in one call; and the trials that share a
+# call, few enough to bound the memory.
 _REWARDS_PER_DRAW, _TRIALS_PER_DRAW = 8192, 32
 
 
 @dataclass(frozen=True)
 class ScaledBeta:
-    """X = scale * Beta(a, b): `scipy.stats.beta(a, b, scale=scale)`, number for number.
+    """X = scale * Beta(a, b), with the same draws as `scipy.stats.beta(a, b, scale=scale)`.
 
-    It draws without SciPy's checks of every call, which take longer than the numbers; and
-    Beta(1, 1), which is uniform, without NumPy's rejections, so that its numbers are others.
+    It skips the checks that SciPy makes in every call, which take longer than the draws. Only
+    Beta(1, 1) has other draws than SciPy's: those of the uniform distribution.
     """
 
     a: float
@@ -48,7 +47,7 @@ class ScaledBeta:
 
     def ppf(self, q: FloatArray) -> FloatArray:
         """Return the quantiles of X."""
-        from scipy.stats import beta  # takes half a second: only where it is needed
+        from scipy.stats import beta  # this import takes half a second
 
         return np.asarray(beta.ppf(q, self.a, self.b, scale=self.scale))
 
@@ -59,27 +58,39 @@ class ScaledBeta:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LatentModel(BanditModel):
-    """Each round draws X; arm k's reward is uniform between lower_k(X) and upper_k(X).
+    """Each round draws X; the reward of arm k is uniform between lower_k(X) and upper_k(X).
 
-    The player knows the bound functions and the range of X, not its distribution.
+    The player knows the bound functions and the range of X, but not its distribution.
 
     Args:
         latent: the distribution of X: a frozen `scipy.stats` distribution, or a function of
             (generator, size) that returns float64 (size,).
-        lower, upper: K functions each, vectorised, of X; the same twice is a deterministic reward.
-        latent_range: (low, high) of X; None takes the support of the scipy distribution.
+        lower, upper: K vectorised functions of X each; equal ones make X decide the reward.
+        latent_range: (low, high) of X; None takes the support of the SciPy distribution.
         reward_bounds: (low, high) of the rewards; None takes the extremes of the bound functions.
-        bins: into how many bins of equal size the player's table divides the rewards.
-        delta: chance, from 0 to 1, that a reward has nothing to do with X (soft bounds): it then
-            belongs to another, independent X. So the bounds hold with chance 1 - delta whatever
-            the reward, as the paper's formula needs, and the means do not depend on delta.
-        arm_names: K names; empty numbers them.
+        bins: the number of bins of equal size into which the player's table divides the rewards.
+        delta: probability, from 0 to 1, that a reward depends on another, independent X in place of
+            X (soft bounds). So the bounds hold with probability 1 - delta for any reward, as the
+            paper's formula needs, and the means do not depend on delta.
+        arm_names: K names; if empty, the arms are numbered.
 
     Raises:
-        ValueError: an unbounded range of X, a lower bound above its upper bound, a value that is
-            not finite, or a number of functions that does not fit.
+        ValueError: the range of X is unbounded, a lower bound is above its upper bound, a value is
+            not finite, or the functions are not one of each kind per arm.
 
     Source: Section 2.3 of the paper; soft bounds from its Remark 3.
+
+    Examples:
+        >>> model = LatentModel(
+        ...     ScaledBeta(1, 1),
+        ...     lower=[lambda x: x, lambda x: x**2],
+        ...     upper=[lambda x: x, lambda x: x**2],
+        ...     bins=4,
+        ... )
+        >>> model.means.round(3)
+        array([0.5  , 0.333])
+        >>> model.problem.pseudo_rewards[1, 0].round(3)  # arm 1 when arm 0 is in each quarter
+        array([0.063, 0.25 , 0.563, 1.   ])
     """
 
     latent: Any
@@ -94,11 +105,11 @@ class LatentModel(BanditModel):
     problem: BanditProblem = field(init=False)
     means: FloatArray = field(init=False)
     reward_pmf: FloatArray = field(init=False)
-    _cells: _Cells = field(init=False)
-    _cuts: FloatArray = field(init=False)  # between the bins
-    _starts: FloatArray = field(init=False)  # of the bins: all is in the first, nothing past them
+    _cells: Cells = field(init=False)
+    _cuts: FloatArray = field(init=False)  # the interior edges of the bins
+    _starts: FloatArray = field(init=False)  # -inf, the interior edges, inf
     _n_arms: int = field(init=False)
-    _decided: bool = field(init=False)  # X decides the rewards
+    _deterministic: bool = field(init=False)  # whether X decides the rewards
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
@@ -112,56 +123,55 @@ class LatentModel(BanditModel):
             )
         bins = checks.whole_number("bins", self.bins, 1)
         delta = checks.number_between("delta", self.delta, 0, 1, "it is a probability")
-        cells = _Cells.over(_range_of(self.latent, self.latent_range), self.lower, self.upper)
+        cells = Cells.over(_range_of(self.latent, self.latent_range), self.lower, self.upper)
         bounds = cells.extremes
         if self.reward_bounds is not None:
             bounds = checks.interval("reward_bounds", self.reward_bounds)
         cells = cells.within(bounds)
         edges = np.linspace(*bounds, bins + 1)
         table = _soften(cells.pseudo_rewards(edges[:-1], edges[1:]), bounds[1], delta)
-        arms = np.arange(len(self.lower))
-        table[arms, arms] = edges[1:]
+        set_own_rewards(table, edges[1:])
         store = object.__setattr__
         store(self, "rounds_per_draw", max(1, _REWARDS_PER_DRAW // len(self.lower)))
         store(self, "_n_arms", len(self.lower))
-        store(self, "_decided", tuple(self.lower) == tuple(self.upper))
+        store(self, "_deterministic", tuple(self.lower) == tuple(self.upper))
         store(self, "_cells", cells)
         store(self, "_cuts", edges[1:-1])
         store(self, "_starts", np.array([-np.inf, *edges[1:-1], np.inf]))
         store(self, "problem", BanditProblem(table, (edges[:-1] + edges[1:]) / 2, bounds, edges))
         store(self, "arm_names", tuple(self.arm_names) or numbered("arm", len(self.lower)))
         store(self, "means", read_only(self._mean_rewards()))
-        store(self, "reward_pmf", read_only(self._bin_chances()))
+        store(self, "reward_pmf", read_only(self._bin_probabilities()))
 
     def draw(self, rng: Generator, rounds: int) -> AnyArray:
-        """Draw X and then, unless X decides it, each arm's reward, float64 (rounds, K)."""
+        """Draw X, and each arm's reward unless X decides it, float64 (rounds, K)."""
         return self.draw_trials([rng], rounds)[:, 0]
 
     def draw_trials(self, rngs: Sequence[Generator], rounds: int) -> AnyArray:
         """Draw rounds of several trials: see `BanditModel.draw_trials`."""
         outcomes = np.empty((rounds, len(rngs), self._n_arms))
         for first in range(0, len(rngs), _TRIALS_PER_DRAW):
-            some = slice(first, first + _TRIALS_PER_DRAW)
-            outcomes[:, some] = self._draw_some(rngs[some], rounds)
+            part = slice(first, first + _TRIALS_PER_DRAW)
+            outcomes[:, part] = self._draw_rewards(rngs[part], rounds)
         return outcomes
 
-    def _draw_some(self, rngs: Sequence[Generator], rounds: int) -> FloatArray:
-        # The bound functions are called once for all these trials.
+    def _draw_rewards(self, rngs: Sequence[Generator], rounds: int) -> FloatArray:
+        """Draw all rewards of some trials, with one call of each bound function for all trials."""
         soft = self.delta > 0
-        x, others = np.empty((2, len(rngs), rounds))
-        apart, share = np.empty((2, len(rngs), self._n_arms, rounds))
+        x, other_x = np.empty((2, len(rngs), rounds))
+        uniform, share = np.empty((2, len(rngs), self._n_arms, rounds))
         for trial, rng in enumerate(rngs):
             x[trial] = self._draw_latent(rng, rounds)
             if soft:
-                rng.random(out=apart[trial])
-                others[trial] = self._draw_latent(rng, rounds)
-            if not self._decided:
+                rng.random(out=uniform[trial])
+                other_x[trial] = self._draw_latent(rng, rounds)
+            if not self._deterministic:
                 rng.random(out=share[trial])
         lower, upper = self._bounds_at(x)
         if soft:
-            lower, upper = np.where(apart < self.delta, self._bounds_at(others), (lower, upper))
-        rewards = lower if self._decided else lower + share * (upper - lower)
-        # A peak between two of the grid's points may pass the bounds by about 1e-6 of their size.
+            lower, upper = np.where(uniform < self.delta, self._bounds_at(other_x), (lower, upper))
+        rewards = lower if self._deterministic else lower + share * (upper - lower)
+        # A peak inside a cell may exceed the bounds by about 1e-6 of their size.
         low, high = self.problem.reward_bounds
         np.minimum(np.maximum(rewards, low, out=rewards), high, out=rewards)
         return rewards.transpose(2, 0, 1)
@@ -170,13 +180,13 @@ class LatentModel(BanditModel):
         """Look up rewards: see `BanditModel.pull`."""
         n_arms = outcomes.shape[1]
         rewards = outcomes.take(arms + np.arange(0, outcomes.size, n_arms)[:, None])
-        # `draw` keeps rewards within the bounds, so that `problem.reward_index` need not look.
+        # `draw` keeps rewards within the bounds, which `problem.reward_index` would check again.
         return rewards, self._cuts.searchsorted(rewards, side="right")
 
     def prepare(self, outcomes: AnyArray) -> tuple[array[Any], array[Any]]:
         """Find the bins of all rewards: see `BanditModel.prepare`."""
-        # The bins are of equal size, so that they can be computed, and corrected where rounding
-        # passed an end. To search for so many would take seven times as long.
+        # Bins of equal size can be computed, and corrected where rounding crossed an edge. A search
+        # takes seven times as long.
         low, high = self.problem.reward_bounds
         index = ((outcomes - low) / (high - low) * self.bins).astype(np.int64)
         index -= outcomes < self._starts.take(index)
@@ -188,8 +198,8 @@ class LatentModel(BanditModel):
     ) -> tuple[float, int]:
         """Look up one reward: see `BanditModel.pull_one`."""
         rewards, index = prepared
-        place = row * self._n_arms + arm
-        return rewards[place], index[place]
+        i = row * self._n_arms + arm
+        return rewards[i], index[i]
 
     def lookup(self) -> Lookup:
         """See `BanditModel.lookup`."""
@@ -198,7 +208,7 @@ class LatentModel(BanditModel):
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K) of the exact pseudo-rewards s_{l,k}(r), not of the binned table.
 
-        The table's own phi is a little larger: it takes the largest pseudo-reward in each bin.
+        The phi of the table is a little larger, as an entry is the largest in its bin.
         """
         phi = np.empty((self.n_arms, self.n_arms))
         for k, points in enumerate(np.sort(self._grid, axis=1)):
@@ -212,11 +222,11 @@ class LatentModel(BanditModel):
         means: FloatArray = (lower + upper).mean(axis=1) / 2
         return means
 
-    def _bin_chances(self) -> FloatArray:
+    def _bin_probabilities(self) -> FloatArray:
         index = self.problem.reward_index(np.clip(self._grid, *self.problem.reward_bounds))
         counts = np.stack([np.bincount(row, minlength=self.bins) for row in index])
-        chances: FloatArray = counts / index.shape[1]
-        return chances
+        probabilities: FloatArray = counts / index.shape[1]
+        return probabilities
 
     @cached_property
     def _quantiles(self) -> FloatArray:
@@ -229,7 +239,7 @@ class LatentModel(BanditModel):
 
     @cached_property
     def _grid(self) -> FloatArray:
-        """Equally likely rewards of each arm within its bounds, (K, number)."""
+        """Equally likely rewards of each arm within its bounds, float64 (K, n)."""
         lower, upper = self._at(self._quantiles[:_GRID_SAMPLES])
         if np.array_equal(lower, upper):
             return lower
@@ -238,8 +248,8 @@ class LatentModel(BanditModel):
         return grid.reshape(len(lower), -1)
 
     def _at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        lower = _values(self.lower, x)
-        return lower, lower if self._decided else _values(self.upper, x)
+        lower = values_of(self.lower, x)
+        return lower, lower if self._deterministic else values_of(self.upper, x)
 
     def _draw_latent(self, rng: Generator, size: int) -> FloatArray:
         if hasattr(self.latent, "rvs"):
@@ -251,7 +261,7 @@ class LatentModel(BanditModel):
         return x
 
     def _bounds_at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds of the rewards under values of X drawn, (B, n) to (B, K, n) each."""
+        """Return the bounds of the rewards at drawn values of X (B, n), each (B, K, n)."""
         self._check_range(x)
         shape = (len(self.lower), *x.shape)
         lower, upper = self._at(x.ravel())
@@ -264,109 +274,6 @@ class LatentModel(BanditModel):
                 f"latent drew values from {x.min():g} to {x.max():g}: expected inside "
                 f"({low:g}, {high:g}); widen latent_range"
             )
-
-
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """The range of X in small cells, with bounds on every arm's reward over each.
-
-    `low` and `high` are float64 (K, cells). They hold for the whole cell if each function has at
-    most one kink or extremum in it: the larger second difference of its ends, halved, is at least
-    what such a function can rise above both ends.
-    """
-
-    x_range: tuple[float, float]
-    extremes: tuple[float, float]  # the smallest and largest reward at the grid's points
-    low: FloatArray
-    high: FloatArray
-
-    @classmethod
-    def over(
-        cls, x_range: tuple[float, float], lower: Sequence[Bound], upper: Sequence[Bound]
-    ) -> _Cells:
-        x = np.linspace(*x_range, _CELLS + 1)
-        low, high = _values(lower, x), _values(upper, x)
-        if np.any(low > high):
-            arm, i = (int(place[0]) for place in np.nonzero(low > high))
-            raise ValueError(
-                f"at X = {x[i]:g} the lower bound {low[arm, i]:g} of arm {arm} is above its upper "
-                f"bound {high[arm, i]:g}: expected lower <= upper; swap the functions"
-            )
-        extremes = (float(low.min()), float(high.max()))
-        return cls(x_range, extremes, -_cell_maxima(-low), _cell_maxima(high))
-
-    def within(self, bounds: tuple[float, float]) -> _Cells:
-        """Return the same cells with every bound inside the rewards' interval."""
-        (low, high), (lowest, highest) = bounds, self.extremes
-        if not low < high:
-            raise ValueError(
-                f"reward_bounds={bounds}: expected low < high; all rewards of a constant bandit "
-                "are equal, and no bins divide them"
-            )
-        slack = 1e-9 * (high - low)
-        if lowest < low - slack or highest > high + slack:
-            raise ValueError(
-                f"reward_bounds={bounds}: expected to hold all rewards, from {lowest:g} to "
-                f"{highest:g}; widen them"
-            )
-        inside = np.clip([self.low, self.high], *bounds)
-        return replace(self, low=inside[0], high=inside[1])
-
-    def given_arm(self, k: int, starts: FloatArray, stops: FloatArray) -> FloatArray:
-        """Bound every arm's reward when arm k's reward lies in [starts[j], stops[j]].
-
-        Both are sorted. Returns float64 (K, len(starts)). Where no X allows such a reward of arm
-        k, the bound is the smaller one of the nearest rewards that are possible: any would be
-        true, and with this one narrower intervals never have larger bounds.
-        """
-        slack = 1e-12 * max(1.0, float(np.abs(self.high[k]).max()))
-        first = np.searchsorted(stops, self.low[k] - slack, side="left")
-        last = np.searchsorted(starts, self.high[k] + slack, side="right") - 1
-        rows = [largest_over_intervals(first, last, row, starts.size) for row in self.high]
-        return _from_nearest(np.stack(rows))
-
-    def pseudo_rewards(self, starts: FloatArray, stops: FloatArray) -> FloatArray:
-        """Return the table (K, K, R) whose entries bound s_lk over each [starts[j], stops[j]]."""
-        given = [self.given_arm(k, starts, stops) for k in range(len(self.low))]
-        return np.stack(given, axis=1)
-
-
-def _from_nearest(table: FloatArray) -> FloatArray:
-    """Replace columns of -inf by the smaller one of the nearest other columns."""
-    size = table.shape[1]
-    possible = ~np.isneginf(table[0])
-    place = np.arange(size)
-    left = np.maximum.accumulate(np.where(possible, place, -1))
-    right = np.minimum.accumulate(np.where(possible, place, size)[::-1])[::-1]
-    padded = np.pad(table, ((0, 0), (0, 1)), constant_values=np.inf)  # -1 and size are infinite
-    nearest: FloatArray = np.minimum(padded[:, left], padded[:, right])
-    return nearest
-
-
-def _cell_maxima(values: FloatArray) -> FloatArray:
-    second = np.abs(np.diff(values, n=2, axis=1))
-    second = np.pad(second, ((0, 0), (1, 1)), mode="edge")
-    ends = np.maximum(values[:, :-1], values[:, 1:])
-    return ends + np.maximum(second[:, :-1], second[:, 1:]) / 2
-
-
-def _values(functions: Sequence[Bound], x: FloatArray) -> FloatArray:
-    rows = np.empty((len(functions), x.size))
-    for arm, function in enumerate(functions):
-        try:
-            rows[arm] = function(x)
-        except Exception as error:
-            raise ValueError(
-                f"a bound of arm {arm} fails on an array of X ({type(error).__name__}: {error}): "
-                "expected a vectorised function; np.vectorize(f) makes one of any f"
-            ) from error
-    if not np.isfinite(rows).all():
-        arm, i = (int(place[0]) for place in np.nonzero(~np.isfinite(rows)))
-        raise ValueError(
-            f"a bound of arm {arm} is {rows[arm, i]} at X = {x[i]:g}: expected finite numbers over "
-            "the whole range of X; narrow latent_range"
-        )
-    return rows
 
 
 def _range_of(latent: Any, latent_range: tuple[float, float] | None) -> tuple[float, float]:

@@ -11,14 +11,14 @@ from types import MappingProxyType
 import numpy as np
 
 from cmab_gym.arrays import FloatArray
-from cmab_gym.models.latent import Bound
+from cmab_gym.models.latent_bounds import Bound
 
 
 @dataclass(frozen=True)
 class TabularPreset:
     """Joint outcomes with their probabilities, and pseudo-rewards s[l][k] over the support.
 
-    So are the pseudo-lower bounds, where there are any.
+    The pseudo-lower bounds, if there are any, have the same form.
     """
 
     source: str
@@ -43,14 +43,14 @@ class LatentPreset:
 _BINARY = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))  # (R1, R2)
 _TABLE_1 = (((0, 1), (0.8, 0.5)), ((0.7, 0.4), (0, 1)))
 _APPENDIX = (((0, 1), (3 / 4, 2 / 3)), ((2 / 3, 6 / 7), (0, 1)))
-# Table 2: the entries the paper leaves unknown are the largest reward, 2.
+# Table 2; entries that are unknown in the paper are the largest reward, 2.
 _TABLE_2 = (
     ((0, 1, 2), (0.5, 1.3, 2), (1.5, 2, 0.7)),
     ((0.7, 0.8, 2), (0, 1, 2), (2, 1.3, 0.75)),
     ((2, 1.2, 1), (1.5, 2, 0.8), (0, 1, 2)),
 )
 
-# Four independent arms of 0 or 1, of which a survey knows each mean within 0.04 either way.
+# Four independent arms with rewards 0 and 1; a survey knows each mean up to 0.04.
 _COINS = tuple(itertools.product((0.0, 1.0), repeat=4))
 _COIN_MEANS = (0.7, 0.6, 0.6, 0.5)
 
@@ -71,8 +71,8 @@ TABULAR: Mapping[str, TabularPreset] = MappingProxyType(
         "table1-b": TabularPreset(
             "Table 1 (b): arm 1 is best, C = 2", _BINARY, (0.2, 0.4, 0.3, 0.1), _TABLE_1
         ),
-        # The paper gives arm 0's distribution only. This joint distribution has it and respects
-        # every pseudo-reward of Table 2.
+        # The paper gives the distribution of arm 0 only. This joint distribution has that marginal
+        # and respects every pseudo-reward of Table 2.
         "three-armed": TabularPreset(
             "Tables 2 and 3: arm 0 is best, C = 2; the joint distribution is ours",
             ((0, 0, 0), (0, 0, 2), (1, 0, 1), (1, 1, 1), (2, 2, 0), (2, 2, 1)),
@@ -80,7 +80,7 @@ TABULAR: Mapping[str, TabularPreset] = MappingProxyType(
             _TABLE_2,
         ),
         "appendix": TabularPreset(
-            "Table 5 (a): arm 0 is best, C = 2, yet arm 1 could be ruled out",
+            "Table 5 (a): arm 0 is best, C = 2, though arm 1 could be ruled out",
             _BINARY,
             (0.1, 0.2, 0.3, 0.4),
             _APPENDIX,

@@ -15,7 +15,7 @@ from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
 from cmab_gym.models.base import BanditModel, Lookup, Pull, flat, numbered
 from cmab_gym.problem import BanditProblem, tolerance_of
-from cmab_gym.pseudo_rewards import conditional_means, first_violation
+from cmab_gym.pseudo_rewards import conditional_means, first_violation, set_own_rewards
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,17 +26,17 @@ class TabularModel(BanditModel):
         outcomes: float64 (J, K), the reward of every arm under each joint outcome.
         probabilities: float64 (J,), at least 0, with sum 1.
         pseudo_rewards: (K, K, R) over the sorted rewards that occur in `outcomes`; None takes the
-            conditional means themselves, the tightest table there is.
+            conditional means themselves, the tightest valid table.
         reward_bounds: (low, high); None takes the smallest and largest reward.
-        allow_invalid: accept a table that is not an upper bound of the conditional means, or
-            pseudo-lower bounds that are no lower ones.
-        pseudo_lower_bounds: (K, K, R), -infinity where nothing is known; None: the player knows
-            none.
-        arm_names: K names; None numbers them.
+        allow_invalid: accept pseudo-rewards that are not upper bounds on the conditional means, and
+            pseudo-lower bounds that are not lower bounds.
+        pseudo_lower_bounds: (K, K, R), -infinity where nothing is known; None if the player knows
+            no lower bounds.
+        arm_names: K names; if empty, the arms are numbered.
 
     Raises:
-        ValueError: the probabilities are not a distribution, a shape does not fit, or the table is
-            not an upper bound.
+        ValueError: the probabilities are not a distribution, a shape does not fit, or a table does
+            not bound the conditional means.
 
     Source: Section 2.1 of the paper, Table 1.
     """
@@ -59,28 +59,34 @@ class TabularModel(BanditModel):
     _support: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
-        outcomes, chances = read_only(self.outcomes), read_only(self.probabilities)
-        _check_distribution(outcomes, chances)
+        outcomes, probabilities = read_only(self.outcomes), read_only(self.probabilities)
+        _check_distribution(outcomes, probabilities)
         support, index = np.unique(outcomes, return_inverse=True)
         index = index.reshape(outcomes.shape).astype(np.int64)
-        pmf = _marginals(index, chances, support.size)
+        pmf = _marginals(index, probabilities, support.size)
         bounds = (float(support[0]), float(support[-1]))
         if self.reward_bounds is not None:
             bounds = checks.interval("reward_bounds", self.reward_bounds)
-        true = conditional_means(outcomes, chances, index, support.size)
-        table = self._table(true, support, bounds)
-        lower = self._lower_table(true, support, bounds)
+        true = conditional_means(outcomes, probabilities, index, support.size)
+        if self.pseudo_rewards is None:
+            table = np.where(np.isnan(true), bounds[1], true)
+            set_own_rewards(table, support)
+        else:
+            table = self._checked_table("pseudo_rewards", true, support, bounds, sign=1)
+        lower = None
+        if self.pseudo_lower_bounds is not None:
+            lower = self._checked_table("pseudo_lower_bounds", true, support, bounds, sign=-1)
         store = object.__setattr__
         store(self, "outcomes", outcomes)
-        store(self, "probabilities", chances)
+        store(self, "probabilities", probabilities)
         store(self, "problem", BanditProblem(table, support, bounds, None, lower))
-        store(self, "means", read_only(chances @ outcomes))
+        store(self, "means", read_only(probabilities @ outcomes))
         store(self, "reward_pmf", read_only(pmf))
         store(self, "arm_names", tuple(self.arm_names) or numbered("arm", outcomes.shape[1]))
         store(self, "_index", index)
         store(self, "_flat_index", flat(index))
         store(self, "_n_arms", outcomes.shape[1])
-        store(self, "_cumulative", np.cumsum(chances)[:-1])
+        store(self, "_cumulative", np.cumsum(probabilities)[:-1])
         store(self, "_support", support.tolist())
 
     @classmethod
@@ -96,8 +102,8 @@ class TabularModel(BanditModel):
         """Build a model from a joint probability table with one axis per arm.
 
         Args:
-            pmf: float64 (n_1, ..., n_K); entry [i_1, ..., i_K] is the chance that every arm k
-                gives its reward number i_k.
+            pmf: float64 (n_1, ..., n_K); entry [i_1, ..., i_K] is the probability that every arm k
+                gives the reward at position i_k of its support.
             supports: K lists of rewards, the k-th of length n_k; None takes 0, 1, ..., n_k - 1.
             pseudo_rewards: as in the class.
             reward_bounds: as in the class.
@@ -105,20 +111,29 @@ class TabularModel(BanditModel):
             pseudo_lower_bounds: as in the class.
 
         Raises:
-            ValueError: as the class; or the supports do not fit the table.
+            ValueError: as for the class; or the supports do not fit the table.
+
+        Examples:
+            >>> model = TabularModel.from_pmf([[0.25, 0.25], [0.375, 0.125]])
+            >>> model.means
+            array([0.5  , 0.375])
+            >>> model.problem.pseudo_rewards[1, 0]  # E[R_1 | R_0 = 0] and E[R_1 | R_0 = 1]
+            array([0.5 , 0.25])
         """
         table = checks.numbers("pmf", pmf)
         if table.ndim == 0:
             raise ValueError(f"pmf={pmf!r}: expected a table with one axis per arm")
         values = _supports(table.shape, supports)
         outcomes = np.stack([axis.ravel() for axis in np.meshgrid(*values, indexing="ij")], axis=1)
-        flat = table.ravel()
-        kept = flat != 0  # NaN and negative entries stay, to be refused with their position
+        probabilities = table.ravel()
+        kept = (
+            probabilities != 0
+        )  # NaN and negative entries are kept, so that the class refuses them
         if not kept.any():
             raise ValueError("pmf has only zeros: expected probabilities that sum to 1")
         return cls(
             outcomes[kept],
-            flat[kept],
+            probabilities[kept],
             pseudo_rewards,
             reward_bounds,
             allow_invalid,
@@ -126,13 +141,8 @@ class TabularModel(BanditModel):
         )
 
     def draw(self, rng: Generator, rounds: int) -> AnyArray:
-        """Draw the number of the joint outcome of each round, int64 (rounds, 1)."""
-        return self.draw_trials([rng], rounds)[:, 0]
-
-    def draw_trials(self, rngs: Sequence[Generator], rounds: int) -> AnyArray:
-        """Draw rounds of several trials: see `BanditModel.draw_trials`."""
-        uniform = np.stack([rng.random((rounds, 1)) for rng in rngs], axis=1)
-        return self._cumulative.searchsorted(uniform, side="right")
+        """Draw the joint outcome of each round, int64 (rounds, 1), as its row."""
+        return self._cumulative.searchsorted(rng.random((rounds, 1)), side="right")
 
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
         """Look up rewards: see `BanditModel.pull`."""
@@ -152,65 +162,49 @@ class TabularModel(BanditModel):
         """See `BanditModel.lookup`."""
         return Lookup(self.problem.reward_support, table=self._index)
 
-    def _table(
-        self, true: FloatArray, support: FloatArray, bounds: tuple[float, float]
+    def _checked_table(
+        self,
+        name: str,
+        true: FloatArray,
+        support: FloatArray,
+        bounds: tuple[float, float],
+        sign: int,
     ) -> FloatArray:
-        high = bounds[1]
-        if self.pseudo_rewards is None:
-            table = np.where(np.isnan(true), high, true)
-            arms = np.arange(table.shape[0])
-            table[arms, arms] = support
-            return table
-        table = checks.numbers("pseudo_rewards", self.pseudo_rewards)
+        """Return a given table of upper bounds (sign 1) or lower bounds (sign -1) on the means."""
+        table = checks.numbers(name, getattr(self, name))
         if table.shape != true.shape:
             raise ValueError(
-                f"pseudo_rewards has shape {table.shape}: expected {true.shape}, indexed "
-                f"[l, k, j] for s_lk(r_j) with the rewards {support}"
+                f"{name} has shape {table.shape}: expected {true.shape}, indexed [l, k, j] for "
+                f"s_lk(r_j) with the rewards {support}"
             )
-        tolerance = tolerance_of(bounds)
-        wrong = None if self.allow_invalid else first_violation(table, true, tolerance)
-        if wrong is not None:
-            arm, given, j = wrong
-            raise ValueError(
-                f"pseudo_rewards[{arm}, {given}, {j}] = {table[wrong]:g} is below the mean "
-                f"{true[wrong]:g} of arm {arm} when arm {given} gives {support[j]:g}: expected an "
-                "upper bound; raise the entry, or say allow_invalid=True if this is meant"
-            )
-        return table
-
-    def _lower_table(
-        self, true: FloatArray, support: FloatArray, bounds: tuple[float, float]
-    ) -> FloatArray | None:
-        if self.pseudo_lower_bounds is None:
-            return None
-        table = checks.numbers("pseudo_lower_bounds", self.pseudo_lower_bounds)
-        if table.shape == true.shape and not self.allow_invalid:
-            wrong = first_violation(-table, -true, tolerance_of(bounds))
-            if wrong is not None:
-                arm, given, j = wrong
-                raise ValueError(
-                    f"pseudo_lower_bounds[{arm}, {given}, {j}] = {table[wrong]:g} is above the "
-                    f"mean {true[wrong]:g} of arm {arm} when arm {given} gives {support[j]:g}: "
-                    "expected a lower bound; lower the entry, or say allow_invalid=True if this "
-                    "is meant"
-                )
-        return table
-
-
-def _check_distribution(outcomes: FloatArray, chances: FloatArray) -> None:
-    if outcomes.ndim != 2 or chances.shape != outcomes.shape[:1]:
+        wrong = first_violation(sign * table, sign * true, tolerance_of(bounds))
+        if wrong is None or self.allow_invalid:
+            return table
+        arm, given, j = wrong
+        side, kind, remedy = (
+            ("below", "upper", "raise") if sign > 0 else ("above", "lower", "lower")
+        )
         raise ValueError(
-            f"outcomes {outcomes.shape} and probabilities {chances.shape}: expected (J, K) and (J,)"
+            f"{name}[{arm}, {given}, {j}] = {table[wrong]:g} is {side} the mean {true[wrong]:g} of "
+            f"arm {arm} when arm {given} gives {support[j]:g}: expected {kind} bounds; {remedy} "
+            "the entry, or pass allow_invalid=True if it is intended"
+        )
+
+
+def _check_distribution(outcomes: FloatArray, pmf: FloatArray) -> None:
+    if outcomes.ndim != 2 or pmf.shape != outcomes.shape[:1]:
+        raise ValueError(
+            f"outcomes {outcomes.shape} and probabilities {pmf.shape}: expected (J, K) and (J,)"
         )
     if outcomes.shape[1] < 2:
         raise ValueError("1 arm given: expected at least 2; add an axis to the pmf")
     checks.finite("outcomes", outcomes)
-    checks.finite("pmf", chances)
-    if chances.min() < 0:
-        raise ValueError(f"pmf has the negative entry {chances.min():g}: expected at least 0")
-    if abs(chances.sum() - 1) > 1e-9:
+    checks.finite("pmf", pmf)
+    if pmf.min() < 0:
+        raise ValueError(f"pmf has the negative entry {pmf.min():g}: expected at least 0")
+    if abs(pmf.sum() - 1) > 1e-9:
         raise ValueError(
-            f"pmf sums to {chances.sum():.12g}: expected 1; divide it by its sum if it holds counts"
+            f"pmf sums to {pmf.sum():.12g}: expected 1; divide it by its sum if it holds counts"
         )
 
 
@@ -229,5 +223,5 @@ def _supports(shape: tuple[int, ...], supports: Sequence[ArrayLike] | None) -> l
     return values
 
 
-def _marginals(index: IntArray, chances: FloatArray, size: int) -> FloatArray:
-    return np.stack([np.bincount(column, chances, size) for column in index.T])
+def _marginals(index: IntArray, probabilities: FloatArray, size: int) -> FloatArray:
+    return np.stack([np.bincount(column, probabilities, size) for column in index.T])

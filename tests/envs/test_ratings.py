@@ -141,7 +141,7 @@ def test_from_a_csv_to_a_plot_in_one_command(frame, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"user": "nobody"}, "user='nobody' is no column of the frame"),
+        ({"user": "nobody"}, "user='nobody' is not a column of the frame"),
         ({"n_arms": 0}, "n_arms=0: expected an integer of at least 1"),
         ({"items": [3], "n_arms": 2}, r"n_arms=2, items=\[3\].*: expected one of them at most"),
         ({"reward_support": [1, 2, 2]}, "expected increasing numbers"),

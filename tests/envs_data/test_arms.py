@@ -13,7 +13,7 @@ def ratings(items, **rest):
 RATED = ratings([30, 10, 20, 30, 20, 40], titles={10: "Ten", 30: "Thirty"})
 
 
-def test_the_most_rated_items_ties_by_id():
+def test_the_most_rated_items_are_arms_and_ties_are_broken_by_id():
     arms = most_rated_arms(RATED, 3)
     assert arms.names == ("item 20", "Thirty", "Ten")
     rows, arm = arms.of_ratings(RATED.items)
@@ -23,7 +23,7 @@ def test_the_most_rated_items_ties_by_id():
         most_rated_arms(RATED, 5)
 
 
-def test_given_items_in_the_given_order():
+def test_listed_items_are_arms_in_the_same_order():
     arms = listed_arms(RATED, [40, 10])
     assert arms.names == ("item 40", "Ten")
     assert_array_equal(arms.of_ratings(RATED.items)[1], [1, 0])
@@ -34,13 +34,16 @@ def test_given_items_in_the_given_order():
             listed_arms(RATED, wrong)
 
 
-def test_items_named_by_strings():
+def test_items_may_have_text_ids_and_be_listed_as_text():
     rated = ratings(["b", "a", "b"], titles={"a": "Title"})
     assert most_rated_arms(rated, 2).names == ("b", "Title")
     assert listed_arms(ratings(["7", "5"]), [5, "7"]).names == ("5", "7")
+    assert listed_arms(ratings([7, 5]), [5, "7"]).names == ("item 5", "item 7")
+    with pytest.raises(ValueError, match="expected different items"):
+        listed_arms(ratings([7, 5]), [7, "7"])
 
 
-def test_genres_all_first_and_random():
+def test_a_movie_counts_for_all_the_first_or_a_random_genre():
     genres = {10: ("B", "A"), 20: ("A",), 30: ("C", "B", "A"), 99: ("D",)}
     rated = ratings([30, 10, 20, 30, 20, 40], genres=genres)
     every = genre_arms(rated, "all")
@@ -61,7 +64,7 @@ def test_genres_all_first_and_random():
         genre_arms(RATED)
 
 
-def test_random_genres_are_drawn_evenly_reproducibly_and_whoever_rated():
+def test_random_genres_are_even_reproducible_and_independent_of_the_ratings():
     genres = dict.fromkeys(range(1500), ("A", "B", "C"))
     everything, half = (ratings(list(range(n)), genres=genres) for n in (1500, 700))
     arms = genre_arms(everything, draw=4)

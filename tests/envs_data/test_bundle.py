@@ -10,14 +10,14 @@ from cmab_gym.envs_data.bundle import Table, build_tables, bundled_survey, bundl
 BUNDLED = files("cmab_gym.envs_data") / "bundled"
 
 
-def test_the_folder_holds_the_listed_tables_and_no_other():
+def test_the_folder_holds_exactly_the_listed_tables():
     names = {path.name for path in BUNDLED.iterdir() if path.name.endswith(".npz")}
     assert names == {f"{table.name}.npz" for table in bundled_tables()}
     assert len(names) == 14
 
 
 @pytest.mark.parametrize("table", bundled_tables(), ids=lambda table: table.name)
-def test_a_bundled_table_says_where_it_is_from_and_holds_aggregates(table):
+def test_a_bundled_table_names_its_source_and_holds_aggregates(table):
     survey = bundled_survey(table)
     n_arms = {"genre": 18, "movie": 50, "book": 25}[table.task]
     assert survey.pseudo_rewards.shape == (n_arms, n_arms, 5)
@@ -40,7 +40,7 @@ def test_rebuilding_gives_the_same_bytes(raw_data, tmp_path):
     assert len(list(tmp_path.iterdir())) == 14
 
 
-def test_two_builds_into_one_folder_both_end_right(raw_data, tmp_path):
+def test_two_builds_into_one_folder_both_succeed(raw_data, tmp_path):
     command = [sys.executable, "-m", "cmab_gym", "data", "build", raw_data, "--out", tmp_path]
     builds = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
     for build in builds:
@@ -52,13 +52,13 @@ def test_two_builds_into_one_folder_both_end_right(raw_data, tmp_path):
     assert len(list(tmp_path.iterdir())) == 14
 
 
-def test_no_archive_no_tables(tmp_path):
+def test_without_an_archive_no_table_is_built(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"has no ml-1m.zip: put the archive there"):
         list(build_tables(tmp_path, tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
 
-def test_a_table_that_is_not_bundled():
+def test_a_table_that_is_not_bundled_is_refused():
     with pytest.raises(
         ValueError, match=r"expected train_share 0.1 or 0.5 and genre_draw from 0 to 4"
     ):

@@ -1,6 +1,4 @@
-import contextlib
 import hashlib
-import importlib
 import re
 import shutil
 import socket
@@ -9,100 +7,26 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from pathlib import Path
 from urllib.error import URLError
 
-import numpy as np
 import pytest
+from file_server import CONTENT, ETAG, OTHER, serve
 
+from cmab_gym.envs_data import fetch as fetch_module
+from cmab_gym.envs_data import transfer as transfer_module
 from cmab_gym.envs_data.cache import cached_path, record_path, verify
 from cmab_gym.envs_data.datasets import Dataset
+from cmab_gym.envs_data.fetch import fetch
 
-# The package may export the function `fetch` under the name of its module.
-fetch_module = importlib.import_module("cmab_gym.envs_data.fetch")
-transfer_module = importlib.import_module("cmab_gym.envs_data.transfer")
-fetch = fetch_module.fetch
-
-CONTENT = np.random.default_rng(0).bytes(300_000)
-OTHER = CONTENT[::-1]
 SHA256 = "sha256:" + hashlib.sha256(CONTENT).hexdigest()
-ETAG = '"one"'
-
-
-@dataclass
-class Site:
-    """One file on a server, and how the server misbehaves."""
-
-    content: bytes = CONTENT
-    headers: dict = field(default_factory=lambda: {"ETag": ETAG})
-    ranges: bool = True
-    cuts: list = field(default_factory=list)  # bytes after which the next answers break off
-    codes: list = field(default_factory=list)  # codes of the next answers
-    shift: int = 0  # how far the answer to a range is off
-    length: bool = True
-    silent: threading.Event | None = None  # wait for it in the middle of the file
-    requests: list = field(default_factory=list)
-    url: str = ""
-
-    @property
-    def ranges_asked(self):
-        return [headers.get("Range") for headers in self.requests]
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        site = self.server.site
-        if self.path == "/elsewhere":
-            self.send_response(302)
-            self.send_header("Location", "/file.zip")
-            self.end_headers()
-            return
-        site.requests.append(dict(self.headers))
-        if site.codes:
-            self.send_error(site.codes.pop(0))
-            return
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.answer(site)
-
-    def answer(self, site):
-        start, size = 0, len(site.content)
-        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        known = site.headers.get("ETag") or site.headers.get("Last-Modified")
-        if site.ranges and asked and self.headers.get("If-Range", known) == known:
-            start = int(asked[1]) - site.shift
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
-        else:
-            self.send_response(200)
-        for name, value in site.headers.items():
-            self.send_header(name, value)
-        if site.length:
-            self.send_header("Content-Length", str(size - start))
-        self.end_headers()
-        stop = site.cuts.pop(0) if site.cuts else size
-        if site.silent is not None:
-            self.wfile.write(site.content[start : stop // 2])
-            site.silent.wait(10)
-            start = stop // 2
-        self.wfile.write(site.content[start:stop])
-
-    def log_message(self, *arguments):
-        pass
 
 
 @pytest.fixture
 def site():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.site = Site(url=f"http://127.0.0.1:{server.server_port}/file.zip")
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server.site
-        if server.site.silent is not None:
-            server.site.silent.set()
-        server.shutdown()
-        thread.join()
+    with serve() as site:
+        yield site
 
 
 @pytest.fixture(autouse=True)
@@ -121,16 +45,16 @@ def pinned(site):
 
 @pytest.fixture
 def unknown(pinned):
-    """A data set of which nothing is known."""
+    """A data set without a known size and checksum."""
     return replace(pinned, size=None, checksum=None)
 
 
 def names(folder):
-    """The visible files; locks are hidden."""
+    """Return the visible files; lock files are hidden."""
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
 
 
-def test_download(site, pinned, folder):
+def test_a_download_is_complete_and_reports_its_progress(site, pinned, folder):
     seen = []
     path = fetch(pinned, progress=lambda done, total: seen.append((done, total)))
     assert path == folder / "own.zip" == cached_path(pinned)
@@ -147,13 +71,13 @@ def test_a_cached_file_is_not_requested_again(site, pinned):
     assert len(site.requests) == 1
 
 
-def test_redirect(site, pinned):
+def test_a_redirect_is_followed(site, pinned):
     other = site.url.replace("file.zip", "elsewhere")
     assert fetch(pinned, url=other).read_bytes() == CONTENT
     assert len(site.requests) == 1
 
 
-def test_a_file_of_unknown_length(site, unknown):
+def test_a_file_of_unknown_length_is_downloaded(site, unknown):
     site.length = False
     seen = []
     path = fetch(unknown, progress=lambda done, total: seen.append(total))
@@ -161,28 +85,25 @@ def test_a_file_of_unknown_length(site, unknown):
     assert set(seen) == {None}
 
 
-# Broken transfers
-
-
-def test_resume_in_the_same_call(site, pinned):
+def test_a_broken_download_resumes_in_the_same_call(site, pinned):
     site.cuts = [1000, 200_000]
     assert fetch(pinned).read_bytes() == CONTENT
-    assert site.ranges_asked == [None, "bytes=1000-", "bytes=200000-"]
+    assert site.requested_ranges == [None, "bytes=1000-", "bytes=200000-"]
     assert [headers.get("If-Range") for headers in site.requests] == [None, ETAG, ETAG]
 
 
-def test_resume_in_a_later_call(site, unknown, folder):
+def test_a_broken_download_resumes_in_a_later_call(site, unknown, folder):
     site.cuts = [1000]
     with pytest.raises(ConnectionError, match="sent 1,000 bytes of 300000"):
         fetch(unknown, attempts=1)
     assert names(folder) == ["own.zip.partial", "own.zip.partial.json"]
     assert fetch(unknown).read_bytes() == CONTENT
-    assert site.ranges_asked == [None, "bytes=1000-"]
+    assert site.requested_ranges == [None, "bytes=1000-"]
     assert names(folder) == ["own.zip", "own.zip.sha256"]
 
 
 @pytest.mark.parametrize("problem", ["no ranges", "file changed", "wrong range", "weak tag"])
-def test_start_again(site, unknown, problem):
+def test_the_download_starts_again_if_resuming_is_not_safe(site, unknown, problem):
     site.cuts = [1000]
     if problem == "weak tag":
         site.headers = {"ETag": 'W/"one"'}
@@ -197,7 +118,7 @@ def test_start_again(site, unknown, problem):
     assert fetch(unknown).read_bytes() == site.content
 
 
-def test_resume_by_date_or_by_checksum(site, pinned):
+def test_a_download_resumes_by_date_or_by_checksum(site, pinned):
     site.cuts, site.headers = [1000], {"Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
     assert fetch(pinned).read_bytes() == CONTENT
     assert site.requests[1]["If-Range"] == "Mon, 01 Jan 2024 00:00:00 GMT"
@@ -208,16 +129,16 @@ def test_resume_by_date_or_by_checksum(site, pinned):
     assert "If-Range" not in site.requests[3]
 
 
-def test_a_partial_file_that_is_too_long(site, pinned):
+def test_a_partial_file_that_is_too_long_is_discarded(site, pinned):
     site.cuts, site.length = [1000], False
     with pytest.raises(ConnectionError):
         fetch(replace(pinned, size=2000), attempts=1)
     site.codes = [416]
     assert fetch(pinned).read_bytes() == CONTENT
-    assert site.ranges_asked == [None, "bytes=1000-", None]
+    assert site.requested_ranges == [None, "bytes=1000-", None]
 
 
-def test_interrupt_keeps_the_partial_file(site, pinned, folder):
+def test_an_interrupt_keeps_the_partial_file(site, pinned, folder):
     def stop(done, total):
         raise KeyboardInterrupt
 
@@ -225,29 +146,29 @@ def test_interrupt_keeps_the_partial_file(site, pinned, folder):
         fetch(pinned, progress=stop)
     assert names(folder) == ["own.zip.partial", "own.zip.partial.json"]
     assert fetch(pinned).read_bytes() == CONTENT
-    assert site.ranges_asked[1].startswith("bytes=")
+    assert site.requested_ranges[1].startswith("bytes=")
 
 
-def test_interrupt_before_the_check(site, pinned, monkeypatch):
-    def stop(path, algorithm):
+def test_an_interrupt_before_the_check_keeps_the_whole_file(site, pinned, monkeypatch):
+    def stop(expected, path):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(fetch_module, "checksum_of", stop)
+        patch.setattr(fetch_module, "checksum_like", stop)
         with pytest.raises(KeyboardInterrupt):
             fetch(pinned)
     assert fetch(pinned).read_bytes() == CONTENT
     assert len(site.requests) == 1
 
 
-def test_a_damaged_note(site, pinned, folder):
+def test_a_partial_file_of_an_unknown_version_is_discarded(site, pinned, folder):
     (folder / "own.zip.partial").write_bytes(b"nonsense")
     (folder / "own.zip.partial.json").write_text("[")
     assert fetch(pinned).read_bytes() == CONTENT
-    assert site.ranges_asked == [None]
+    assert site.requested_ranges == [None]
 
 
-def test_a_busy_server(site, pinned):
+def test_a_busy_server_is_asked_again(site, pinned):
     site.codes = [503, 429]
     assert fetch(pinned).read_bytes() == CONTENT
     site.codes = [500, 500]
@@ -256,25 +177,22 @@ def test_a_busy_server(site, pinned):
         fetch(pinned, attempts=2)
 
 
-def test_a_silent_server(site, pinned, folder):
+def test_a_silent_server_times_out_and_the_bytes_so_far_are_kept(site, pinned, folder):
     site.silent = threading.Event()
     with pytest.raises(ConnectionError, match="timed out"):
         fetch(pinned, timeout=0.1, attempts=1)
     assert (folder / "own.zip.partial").stat().st_size == len(CONTENT) // 2
 
 
-def test_offline(pinned, folder):
+def test_an_unreachable_server_is_named_with_the_remedy(pinned, folder):
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))  # bound, but nobody listens
+        free.bind(("127.0.0.1", 0))  # bound, but not listening
         url = f"http://127.0.0.1:{free.getsockname()[1]}/file.zip"
         with pytest.raises(ConnectionError) as caught:
             fetch(pinned, url=url, attempts=2)
     for part in (url, "2 attempts", "own.zip", str(folder / "own.zip")):
         assert part in str(caught.value)
     assert names(folder) == []
-
-
-# Wrong answers
 
 
 @pytest.mark.parametrize(
@@ -295,7 +213,7 @@ def test_a_web_page_is_not_a_file(site, unknown, folder):
     assert names(folder) == []
 
 
-def test_an_empty_file(site, unknown):
+def test_an_empty_file_is_refused(site, unknown):
     site.content = b""
     with pytest.raises(ConnectionError, match="sent 0 bytes"):
         fetch(unknown)
@@ -316,17 +234,17 @@ def test_a_bad_certificate_is_not_tried_again(pinned, monkeypatch):
     assert len(tried) == 1
 
 
-def test_a_part_that_does_not_say_which(site, pinned):
+def test_a_part_without_its_position_is_discarded(site, pinned):
     site.cuts = [1000]
     site.headers = {"ETag": ETAG}
     with pytest.raises(ConnectionError):
         fetch(pinned, attempts=1)
-    site.shift = 2000  # a negative start is no range
+    site.shift = 2000  # a range with a negative start is invalid
     assert fetch(pinned).read_bytes() == CONTENT
-    assert site.ranges_asked == [None, "bytes=1000-", None]
+    assert site.requested_ranges == [None, "bytes=1000-", None]
 
 
-def test_wrong_checksum(site, pinned, folder):
+def test_a_wrong_checksum_is_named_and_nothing_is_kept(site, pinned, folder):
     site.content = OTHER
     found = hashlib.sha256(OTHER).hexdigest()
     with pytest.raises(ValueError, match=f"{found}: expected {SHA256}; nothing was kept"):
@@ -334,23 +252,20 @@ def test_wrong_checksum(site, pinned, folder):
     assert names(folder) == []
 
 
-def test_md5(site, pinned):
+def test_md5_checksums_are_accepted(site, pinned):
     md5 = "md5:" + hashlib.md5(CONTENT, usedforsecurity=False).hexdigest()
     assert fetch(replace(pinned, checksum=md5)).read_bytes() == CONTENT
     with pytest.raises(ValueError, match=f"expected md5:{'0' * 32}"):
         verify(replace(pinned, checksum=f"md5:{'0' * 32}"))
 
 
-def test_wrong_size(site, pinned, folder):
+def test_a_wrong_size_is_named_and_nothing_is_kept(site, pinned, folder):
     with pytest.raises(ValueError, match="has a file of 300,000 bytes: expected 7;"):
         fetch(replace(pinned, size=7))
     assert names(folder) == []
 
 
-# Trust on first use
-
-
-def test_the_first_download_is_recorded(site, unknown, folder):
+def test_the_checksum_of_a_first_download_is_recorded(site, unknown, folder):
     path = fetch(unknown)
     record = folder / "own.zip.sha256"
     assert record.read_text() == f"{SHA256[7:]}  own.zip\n"
@@ -370,7 +285,7 @@ def test_the_first_download_is_recorded(site, unknown, folder):
     verify(unknown)
 
 
-def test_a_file_put_there_by_hand(site, pinned, unknown, folder):
+def test_a_file_put_into_the_cache_by_hand_is_checked(site, pinned, unknown, folder):
     (folder / "own.zip").write_bytes(CONTENT)
     with pytest.raises(ValueError, match=r"no checksum of .* is known"):
         verify(unknown)
@@ -381,9 +296,6 @@ def test_a_file_put_there_by_hand(site, pinned, unknown, folder):
     with pytest.raises(ValueError, match="it was changed or is another file: delete it"):
         fetch(pinned)
     assert site.requests == []
-
-
-# Terms
 
 
 def test_terms_come_before_the_first_request(site, unknown):
@@ -397,7 +309,7 @@ def test_terms_come_before_the_first_request(site, unknown):
         assert part in terms
 
 
-def test_refused_terms(site, pinned, folder, capsys):
+def test_refused_terms_stop_the_download(site, pinned, folder, capsys):
     with pytest.raises(ValueError, match="the terms of 'own' were refused: nothing was fetched"):
         fetch(pinned, accept=lambda terms: False)
     assert site.requests == []
@@ -406,10 +318,7 @@ def test_refused_terms(site, pinned, folder, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-# The disk
-
-
-def test_too_little_room_is_seen_before(pinned, folder, monkeypatch):
+def test_too_little_free_space_is_noticed_before_the_download(pinned, folder, monkeypatch):
     usage = shutil.disk_usage(folder)._replace(free=10)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     with pytest.raises(OSError, match=r"no room for .*10 bytes are free and 300,000 needed.*_DATA"):
@@ -418,14 +327,11 @@ def test_too_little_room_is_seen_before(pinned, folder, monkeypatch):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_a_full_disk_leaves_nothing(pinned, folder):
+def test_a_full_disk_leaves_no_file(pinned, folder):
     (folder / "own.zip.partial").symlink_to("/dev/full")
     with pytest.raises(OSError, match=r"no room for .*nothing was kept"):
         fetch(pinned)
     assert names(folder) == []
-
-
-# Several at once
 
 
 PROGRAM = """
@@ -442,11 +348,11 @@ def process(url):
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def test_two_processes(site, unknown, folder):
+def test_of_two_processes_one_downloads_and_the_other_waits(site, unknown, folder):
     site.silent = threading.Event()
     with process(site.url) as one, process(site.url) as two:
         assert [each.stdout.readline() for each in (one, two)] == ["ready\n"] * 2
-        time.sleep(0.3)  # both are at it now
+        time.sleep(0.3)  # now both have started to fetch
         site.silent.set()
         answers = [each.communicate(timeout=15)[0] for each in (one, two)]
     assert [int(answer) for answer in answers] == [len(CONTENT)] * 2
@@ -455,22 +361,22 @@ def test_two_processes(site, unknown, folder):
     assert names(folder) == ["own.zip", "own.zip.sha256"]
 
 
-def test_a_killed_process(site, unknown, folder):
+def test_the_download_of_a_killed_process_resumes(site, unknown, folder):
     half, partial = len(CONTENT) // 2, folder / "own.zip.partial"
     site.silent = threading.Event()
     with process(site.url) as killed:
-        until = time.monotonic() + 15
+        deadline = time.monotonic() + 15
         while not partial.exists() or partial.stat().st_size < half:
-            assert time.monotonic() < until
+            assert time.monotonic() < deadline
             time.sleep(0.01)
         killed.kill()
     site.silent.set()
     site.silent = None
     assert fetch(unknown).read_bytes() == CONTENT
-    assert site.ranges_asked == [None, f"bytes={half}-"]
+    assert site.requested_ranges == [None, f"bytes={half}-"]
 
 
-def test_threads(site, pinned):
+def test_of_several_threads_one_downloads(site, pinned):
     threads = [threading.Thread(target=fetch, args=(pinned,)) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -480,10 +386,7 @@ def test_threads(site, pinned):
     assert len(site.requests) == 1
 
 
-# Arguments
-
-
-def test_wrong_arguments(site, pinned):
+def test_wrong_arguments_are_refused(site, pinned):
     with pytest.raises(ValueError, match=r"unknown data set 'ml-1n': did you mean 'ml-1m'"):
         fetch("ml-1n")
     with pytest.raises(ValueError, match=r"timeout=0: expected a number from 0.01"):

@@ -1,4 +1,4 @@
-"""The survey methods of Section 2.2 of the paper, against hand-worked tables."""
+"""The survey methods of Section 2.2 of the paper, compared with tables computed by hand."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from cmab_gym.envs_data.pooled import Pooled
 
 STARS = np.arange(1.0, 6)
 # Users 0 and 1 gave arm 0 a 5, and arm 1 the ratings 1, 3 and 2; user 2 gave arm 0 a 1 and arm 1
-# a 4; user 3 rated arm 0 alone.
+# a 4; user 3 rated only arm 0.
 ROWS = np.array(
     [(0, 0, 5), (0, 1, 1), (0, 1, 3), (1, 0, 5), (1, 1, 2), (2, 0, 1), (2, 1, 4), (3, 0, 2)]
 )
@@ -28,32 +28,32 @@ def entry(method, l, k, j):  # noqa: E741
     return method.upper(pooled(), BOUNDS)[l, k, j], method.lower(pooled(), BOUNDS)[l, k, j]
 
 
-def test_pooled_tables_by_hand():
+def test_pooled_tables_equal_those_computed_by_hand():
     made = pooled()
-    assert made.number[1, 0].tolist() == [1, 0, 0, 0, 3]
-    assert made.users[1, 0].tolist() == [1, 0, 0, 0, 2]
+    assert made.n_ratings[1, 0].tolist() == [1, 0, 0, 0, 3]
+    assert made.n_raters[1, 0].tolist() == [1, 0, 0, 0, 2]
     assert made.mean[1, 0, [0, 4]].tolist() == [4, 2]
     assert np.isnan(made.mean[1, 0, 1])
     assert made.deviation[1, 0, 4] == pytest.approx(np.sqrt(2 / 3))
     # User 0, who gave arm 1 a 1 and a 3, gave arm 0 a 5.
     assert made.mean[0, 1].tolist()[:4] == [5, 5, 5, 1]
-    assert made.number[0, 1].tolist() == [1, 1, 1, 1, 0]
+    assert made.n_ratings[0, 1].tolist() == [1, 1, 1, 1, 0]
 
 
-def test_the_mean():
+def test_mean_is_the_pooled_mean_and_the_bound_where_unknown():
     assert entry(Method(), 1, 0, 4) == (2, 2)
-    assert entry(Method(), 1, 0, 2) == (5, 1)  # nothing known: the ends
+    assert entry(Method(), 1, 0, 2) == (5, 1)  # nothing is known
     assert_array_equal(Method().upper(pooled(), BOUNDS)[[0, 1], [0, 1]], [STARS, STARS])
 
 
-def test_the_mean_plus_deviations():
+def test_mean_plus_deviations_is_clipped_at_the_bounds():
     sd = np.sqrt(2 / 3)
     assert entry(Method("mean+sd"), 1, 0, 4) == pytest.approx((2 + sd, 2 - sd))
     assert entry(Method("mean+sd", deviations=10), 1, 0, 4) == (5, 1)  # clipped
     assert entry(Method("mean+sd", deviations=0), 1, 0, 4) == (2, 2)
 
 
-def test_soft_bounds():
+def test_soft_bounds_are_weakened_means():
     assert entry(Method("soft", delta=0.1), 1, 0, 4) == pytest.approx((0.9 * 2 + 0.5, 1.8 + 0.1))
     assert entry(Method("soft", delta=0), 1, 0, 4) == (2, 2)
 
@@ -66,7 +66,7 @@ def test_hoeffding_counts_users():
     assert upper[1, 0, 2] == pytest.approx(3 + 4 * np.sqrt(np.log(10) / 1600))
 
 
-def test_the_bootstrap_interval_of_a_mean():
+def test_the_bootstrap_interval_is_near_the_normal_one():
     rng = np.random.default_rng(0)
     rows = [(user, 0, 3) for user in range(400)]
     rows += [(user, 1, star) for user, star in enumerate(rng.integers(1, 6, 400))]
@@ -74,13 +74,13 @@ def test_the_bootstrap_interval_of_a_mean():
     error = made.deviation[1, 0, 2] / np.sqrt(400)
     upper = Method("bootstrap").upper(made, BOUNDS)[1, 0, 2]
     lower = Method("bootstrap").lower(made, BOUNDS)[1, 0, 2]
-    # The normal quantile is 1.645; 200 resamples know it to about 0.15.
+    # The normal quantile is 1.645; 200 resamples estimate it with an error of about 0.15.
     assert (upper - made.mean[1, 0, 2]) / error == pytest.approx(1.645, abs=0.4)
     assert (made.mean[1, 0, 2] - lower) / error == pytest.approx(1.645, abs=0.4)
     assert upper == Method("bootstrap").upper(pooled(rows), BOUNDS)[1, 0, 2]
 
 
-def test_entries_on_few_ratings_are_unknown():
+def test_entries_with_few_ratings_are_unknown():
     assert entry(Method(min_support=3), 1, 0, 4) == (2, 2)
     assert entry(Method(min_support=4), 1, 0, 4) == (5, 1)
 
@@ -97,24 +97,24 @@ def test_tables_agree_with_the_definition(made):
     stars = STARS[made.level]
     for k in range(3):
         for j in range(5):
-            gave = set(made.user[(made.arm == k) & (made.level == j)].tolist())
-            of_those = np.isin(made.user, list(gave))
+            users = set(made.user[(made.arm == k) & (made.level == j)].tolist())
+            by_users = np.isin(made.user, list(users))
             for l in range(3):  # noqa: E741
-                theirs = stars[of_those & (made.arm == l)]
-                assert made.number[l, k, j] == theirs.size
-                users = len(set(made.user[of_those & (made.arm == l)].tolist()))
-                assert made.users[l, k, j] == users
-                if theirs.size:
-                    assert made.mean[l, k, j] == pytest.approx(theirs.mean())
-                    assert made.deviation[l, k, j] == pytest.approx(theirs.std(), abs=1e-7)
+                ratings = stars[by_users & (made.arm == l)]
+                assert made.n_ratings[l, k, j] == ratings.size
+                n_raters = len(set(made.user[by_users & (made.arm == l)].tolist()))
+                assert made.n_raters[l, k, j] == n_raters
+                if ratings.size:
+                    assert made.mean[l, k, j] == pytest.approx(ratings.mean())
+                    assert made.deviation[l, k, j] == pytest.approx(ratings.std(), abs=1e-7)
 
 
 @given(any_pooled(), st.sampled_from(["mean", "mean+sd", "soft", "hoeffding"]), st.floats(0.01, 1))
-def test_bounds_lie_on_their_sides_and_inside(made, name, delta):
+def test_upper_and_lower_bounds_enclose_the_mean_and_stay_inside(made, name, delta):
     method = Method(name, delta=delta)
     upper, lower = method.upper(made, BOUNDS), method.lower(made, BOUNDS)
     off = ~np.eye(3, dtype=bool)
-    known = (made.number > 0) & off[:, :, None]
+    known = (made.n_ratings > 0) & off[:, :, None]
     assert (upper[known] >= made.mean[known] - 1e-9).all()
     assert (lower[known] <= made.mean[known] + 1e-9).all()
     assert (upper[off] <= 5).all()
@@ -132,7 +132,7 @@ def test_relabelling_arms_and_users_relabels_the_table():
     )
 
 
-def test_validation_by_hand():
+def test_validation_counts_violations_computed_by_hand():
     held_out = pooled([(0, 0, 5), (0, 1, 4), (1, 0, 5), (1, 1, 3), (2, 0, 1), (2, 1, 1)])
     table = Method().upper(pooled(), BOUNDS)
     # s_10(5) = 2 but 3.5 held out; s_10(1) = 4 holds; s_01(4) = 1 but 5; s_01(3), s_01(1) hold.
@@ -144,14 +144,14 @@ def test_validation_by_hand():
     assert validate(table, held_out, min_support=2).entries == 1
     assert validate(np.full_like(table, 5), held_out).violated == 0
     lower = Method().lower(pooled(), BOUNDS)
-    # From below: s_01(1) = s_01(3) = 5 but 1 and 5; s_10(1) = 4 but 1; the others hold.
+    # As lower bounds: s_01(1) = s_01(3) = 5 but 1 and 5; s_10(1) = 4 but 1; the others hold.
     assert validate(lower, held_out, lower=True).violated == 2
     assert validate(np.ones_like(table), held_out, lower=True).violated == 0
     with pytest.raises(ValueError, match=r"table has shape \(1, 2\)"):
         validate(np.ones((1, 2)), held_out)
 
 
-def test_a_confidence_bound_is_seldom_violated_by_users_of_the_same_kind():
+def test_a_confidence_bound_is_rarely_violated_by_similar_users():
     """Hoeffding at 5 %: of many entries of independent arms, far fewer than 5 % should fail."""
     rng = np.random.default_rng(1)
     rows = [(user, arm, rng.integers(1, 6)) for user in range(600) for arm in range(5)]
@@ -164,15 +164,15 @@ def test_a_confidence_bound_is_seldom_violated_by_users_of_the_same_kind():
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("arguments", "message"),
     [
         ({"name": "median"}, "unknown method 'median'"),
         ({"deviations": -1}, "deviations=-1: expected 0 or more"),
         ({"delta": 2}, "delta=2: expected a number from 0 to 1"),
-        ({"name": "hoeffding", "delta": 0}, "expected a chance above 0"),
+        ({"name": "hoeffding", "delta": 0}, "expected a probability above 0"),
         ({"min_support": 0}, "min_support=0: expected an integer of at least 1"),
     ],
 )
-def test_wrong_methods(settings, message):
+def test_wrong_methods_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        Method(**settings)
+        Method(**arguments)

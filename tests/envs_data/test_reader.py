@@ -1,4 +1,4 @@
-"""Every format, told by content, with its quirks; and what is wrong with a file."""
+"""Every format with its peculiarities, and the errors for wrong files."""
 
 import gzip
 import json
@@ -12,7 +12,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from cmab_gym.envs_data import read_ratings, read_table
-from cmab_gym.envs_data.reader import frame_ratings
 
 DAT = b"1::3952::5::978300760\n6040::1::3::978300761\n"
 MOVIES_DAT = "1::Toy: Story::2 (1995)::Animation|Comedy\n3952::Café (2000)::Drama\n".encode(
@@ -74,16 +73,16 @@ def as_windows_writes(content):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("place", ["archive", "folder", "file"])
-def test_movielens(name, place, tmp_path):
+@pytest.mark.parametrize("form", ["archive", "folder", "file"])
+def test_movielens_is_read_with_titles_and_genres(name, form, tmp_path):
     members = FORMATS[name]
-    if place == "archive":
+    if form == "archive":
         path = archive(tmp_path / "any-name.bin", members)
     else:
         for member, content in members.items():
             target = tmp_path / member.split("/")[-1]
             target.write_bytes(content)
-        path = tmp_path if place == "folder" else tmp_path / next(iter(members)).split("/")[-1]
+        path = tmp_path if form == "folder" else tmp_path / next(iter(members)).split("/")[-1]
     read = read_ratings(path)
     assert_array_equal(read.user_ids[read.users], [1, 6040])
     assert_array_equal(read.item_ids[read.items], [3952, 1])
@@ -101,7 +100,7 @@ def test_movielens(name, place, tmp_path):
 
 @pytest.mark.parametrize("wrap", [bytes, as_windows_writes])
 @pytest.mark.parametrize("content", [DAT, CSV.replace(b"\r", b""), U_DATA])
-def test_windows_files_and_empty_lines(content, wrap, tmp_path):
+def test_windows_line_ends_and_empty_lines_are_accepted(content, wrap, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(wrap(content))
     assert read_ratings(path).stars.size == 2
@@ -110,7 +109,7 @@ def test_windows_files_and_empty_lines(content, wrap, tmp_path):
 @pytest.mark.parametrize(
     "ratings", ["user_id,book_id,rating\n5,8,4\n5,9,1\n", "book_id,user_id,rating\n8,5,4\n9,5,1\n"]
 )
-def test_goodbooks_in_both_column_orders(ratings, tmp_path):
+def test_goodbooks_is_read_in_both_column_orders(ratings, tmp_path):
     read = read_ratings(
         archive(tmp_path / "g.zip", {"r/ratings.csv": ratings, "r/books.csv": BOOKS})
     )
@@ -119,13 +118,13 @@ def test_goodbooks_in_both_column_orders(ratings, tmp_path):
     assert_array_equal(read.stars, [4, 1])
 
 
-def test_the_first_goodbooks_numbers_books_by_another_column(tmp_path):
+def test_the_first_goodbooks_has_its_book_ids_in_another_column(tmp_path):
     books = "id,book_id,authors,title\n8,2767052,A,Eight\n"
     members = {"ratings.csv": "book_id,user_id,rating\n8,5,4\n", "books.csv": books}
     assert read_ratings(archive(tmp_path / "g.zip", members)).titles == {8: "Eight"}
 
 
-def test_of_duplicate_pairs_the_last_wins(tmp_path):
+def test_the_last_rating_of_a_pair_counts(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("user_id,book_id,rating\n5,8,4\n5,9,1\n5,8,2\n6,8,3\n5,8,5\n")
     read = read_ratings(path)
@@ -134,7 +133,7 @@ def test_of_duplicate_pairs_the_last_wins(tmp_path):
 
 
 @pytest.mark.parametrize("most_rated", [None, 5])
-def test_the_last_wins_in_files_that_are_read_in_parallel(most_rated, tmp_path):
+def test_the_last_rating_of_a_pair_counts_in_files_that_are_read_in_parallel(most_rated, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -162,7 +161,7 @@ def test_the_last_wins_in_files_that_are_read_in_parallel(most_rated, tmp_path):
 
 
 @pytest.mark.parametrize("compress", [False, True])
-def test_goodreads_json_lines(compress, tmp_path):
+def test_goodreads_json_lines_are_read_with_titles(compress, tmp_path):
     path = tmp_path / ("g.json.gz" if compress else "g.json")
     content = json_lines(JSON) + b"\n"
     path.write_bytes(gzip.compress(content) if compress else content)
@@ -175,7 +174,7 @@ def test_goodreads_json_lines(compress, tmp_path):
     assert read.titles == {"402128": "Poems"}
 
 
-def test_goodreads_csv(tmp_path):
+def test_goodreads_csv_is_read_with_titles_by_the_map_of_ids(tmp_path):
     path = tmp_path / "interactions.csv"
     path.write_text(GOODREADS_CSV)
     (tmp_path / "book_id_map.csv").write_text("book_id_csv,book_id\n8,34684622\n9,34536488\n")
@@ -211,7 +210,7 @@ def test_most_rated_counts_each_pair_once(tmp_path):
     assert everything.item_ids[everything.most_rated(2)].tolist() == [0, 1]
 
 
-def test_a_name_is_no_pattern_and_gzip_is_told_by_content(tmp_path):
+def test_a_name_is_not_a_pattern_and_gzip_is_recognised_by_content(tmp_path):
     (tmp_path / "r1.csv").write_text("user_id,book_id,rating\n9,9,1\n")
     odd = tmp_path / "r[12]*.csv"
     odd.write_bytes(gzip.compress(b"user_id,book_id,rating\n7,8,4\n"))
@@ -224,7 +223,7 @@ def test_a_name_is_no_pattern_and_gzip_is_told_by_content(tmp_path):
     assert read_ratings(zipped).stars.tolist() == [4]
 
 
-def test_titles_come_from_the_same_data_set(tmp_path):
+def test_titles_come_only_from_the_same_data_set(tmp_path):
     (tmp_path / "ratings.csv").write_text("book_id,user_id,rating\n1,5,4\n8,5,4\n")
     (tmp_path / "movies.csv").write_bytes(MOVIES_CSV)
     (tmp_path / "books.csv").write_text(BOOKS)
@@ -256,31 +255,6 @@ def test_skipping_lines_does_not_hide_a_damaged_file(tmp_path):
     path.write_bytes(bytes(content))
     with pytest.raises(ValueError, match=r"r.json.gz cannot be read \(BadGzipFile"):
         read_ratings(path, on_error="skip")
-
-
-def test_columns_that_differ_in_case_only_are_refused(tmp_path):
-    path = tmp_path / "r.csv"
-    path.write_text("u,i,r,R\n1,2,3,4\n")
-    with pytest.raises(ValueError, match="several columns called 'r', but for case"):
-        read_table(path, "u", "i", "r")
-    path.write_text("u,i,r,x,x,column0\n1,2,3,4,5,6\n")
-    assert read_table(path, "u", "i", "r").stars.tolist() == [3]
-
-
-def test_text_ids_that_are_numbers_become_numbers_and_others_stay(tmp_path):
-    path = tmp_path / "r.csv"
-    path.write_text("u,i,r\n10,2,3\n9,007,4\n10,11,5\n")
-    read = read_table(path, "u", "i", "r")
-    assert read.user_ids.tolist() == [9, 10]
-    assert read.users.tolist() == [1, 0, 1]
-    assert read.item_ids.tolist() == ["007", "11", "2"]
-
-
-def test_a_table_of_ones_own_is_called_by_its_file(tmp_path):
-    path = tmp_path / "mine.csv"
-    rows = "".join(f"{row},1,3\n" for row in range(100_000))
-    path.write_text("u,i,r\n" + rows)
-    assert read_table(path, "u", "i", "r").source == "mine.csv"
 
 
 def test_only_the_most_rated_items_are_kept(tmp_path):
@@ -334,14 +308,14 @@ def test_a_damaged_line_is_named_or_skipped_and_counted(content, line, text, tmp
         (b"\x80\x04\x95pickle", "holds no ratings that are known"),
     ],
 )
-def test_wrong_content(content, message, tmp_path):
+def test_wrong_content_is_named(content, message, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
         read_ratings(path)
 
 
-def test_missing_and_ambiguous_files(tmp_path):
+def test_missing_and_ambiguous_files_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="does not exist: expected a ratings file"):
         read_ratings(tmp_path / "none")
     for name in ("a.csv", "b.csv"):
@@ -352,7 +326,7 @@ def test_missing_and_ambiguous_files(tmp_path):
         read_ratings(tmp_path / "a.csv", on_error="ignore")
 
 
-def test_an_archive_cannot_write_outside_or_grow_without_end(tmp_path):
+def test_an_archive_cannot_write_outside_its_folder_or_fill_the_disk(tmp_path):
     inside = tmp_path / "in"
     inside.mkdir()
     slip = archive(inside / "slip.zip", {"../../ratings.csv": CSV, "/etc/movies.csv": MOVIES_CSV})
@@ -386,77 +360,7 @@ def test_damaged_files_are_named(tmp_path):
             read()
 
 
-FRAME = pd.DataFrame(
-    {
-        "who": ["a", "b", "a", "c"],
-        "what": [3, 3, 5, 3],
-        "kind": ["x", "x", "x", "y"],
-        "score": [1.5, 2.0, 1.5, 9.0],
-        "when": [4, 3, 2, 1],
-    }
-)
-
-
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "semicolon", "parquet", "frame"])
-def test_any_table(kind, tmp_path):
-    path = tmp_path / f"table.{kind}"
-    if kind == "parquet":
-        FRAME.to_parquet(path)
-    elif kind != "frame":
-        FRAME.to_csv(path, index=False, sep=";" if kind == "semicolon" else ",")
-    columns = ("who", "what", "score", "", "when")
-    read = frame_ratings(FRAME, *columns) if kind == "frame" else read_table(path, *columns)
-    assert read.user_ids.tolist() == ["a", "b", "c"]
-    assert [str(item) for item in read.item_ids.tolist()] == ["3", "5"]
-    assert_array_equal(read.stars, FRAME["score"])
-    assert_array_equal(read.times, FRAME["when"])
-
-
-@pytest.mark.parametrize("from_file", [True, False])
-def test_categories_keep_every_rating_of_different_items(from_file, tmp_path):
-    path = tmp_path / "t.csv"
-    frame = pd.concat([FRAME, FRAME.iloc[[0]].assign(score=4.0)])
-    frame.to_csv(path, index=False)
-    columns = ("who", "what", "score", "kind")
-    read = read_table(path, *columns) if from_file else frame_ratings(frame, *columns)
-    assert read.item_ids.tolist() == ["x", "y"]
-    assert_array_equal(read.stars, [2.0, 1.5, 9.0, 4.0])  # of item 3 by a, the last
-    columns = ("who", "", "score", "kind")
-    read = read_table(path, *columns) if from_file else frame_ratings(frame, *columns)
-    assert read.stars.size == 5
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"who": [1.0, 2.0, np.nan, 4.0]}, r"user id 1.0 of type float: expected integers, or str"),
-        ({"who": ["a", None, "b", "c"]}, r"user id (nan|None) of type"),
-        ({"who": ["a", 1, "b", "c"]}, r"user id 1 of type int: expected integers, or strings"),
-        ({"when": [1.5, 2, 3, 4]}, r"column 'when' of type float64: expected whole numbers"),
-        ({"when": pd.to_datetime(["2020-01-01", None] * 2)}, r"'when' lacks 2 times"),
-        ({"score": [1, np.nan, 2, 3]}, r"stars\[1\] is nan"),
-        ({"score": ["good", "bad", "x", "y"]}, r"column 'score'.*expected numbers"),
-    ],
-)
-def test_wrong_frames(change, message):
-    with pytest.raises(ValueError, match=message):
-        frame_ratings(FRAME.assign(**change), "who", "what", "score", "", "when")
-
-
-def test_wrong_columns(tmp_path):
-    path = tmp_path / "t.csv"
-    FRAME.to_csv(path, index=False)
-    with pytest.raises(ValueError, match=r"no column 'user', only .*'who'.*by user="):
-        read_table(path, "user", "what", "score")
-    with pytest.raises(ValueError, match="rating='': expected the name of a column"):
-        read_table(path, "who", "what", "")
-    with pytest.raises(ValueError, match="item='movie' is no column of the frame"):
-        frame_ratings(FRAME, "who", "movie", "score")
-    with pytest.raises(ValueError, match="data of type int: expected a path"):
-        frame_ratings(3, "who", "what", "score")
-
-
-def test_the_real_archives(raw_data):
+def test_the_real_archives_have_their_published_sizes(raw_data):
     movies = read_ratings(raw_data / "ml-1m.zip")
     stars = np.bincount(movies.stars.astype(int), minlength=6)[1:]
     assert stars.tolist() == [56174, 107557, 261197, 348971, 226310]

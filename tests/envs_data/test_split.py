@@ -16,7 +16,7 @@ def users_of(counts):
     [(0.0, [0]), (0.29, [0]), (0.3, [0, 2]), (0.5, [0, 2]), (0.6, [0, 1, 2])],
 )
 def test_the_training_half_is_the_shortest_prefix_that_holds_more(share, expected):
-    # 3, 2, 3, 1, 1 ratings of 10; ties by number: users 0, 2, 1, 3, 4.
+    # 3, 2, 3, 1, 1 ratings of 10; ties by user: users 0, 2, 1, 3, 4.
     trains = Split(share).training_users(users_of([3, 2, 3, 1, 1]))
     assert_array_equal(np.flatnonzero(trains), expected)
 
@@ -26,7 +26,7 @@ def test_the_training_half_is_the_shortest_prefix_that_holds_more(share, expecte
     st.floats(0.01, 0.6),
     st.sampled_from(["heavy-users", "random", "by-time"]),
 )
-def test_any_split_holds_more_than_the_share_and_not_one_user_too_many(counts, share, order):
+def test_any_split_holds_more_than_the_share_with_as_few_users_as_possible(counts, share, order):
     counts = np.array(counts)
     user = users_of(counts)
     try:
@@ -45,7 +45,7 @@ def test_any_split_holds_more_than_the_share_and_not_one_user_too_many(counts, s
     assert held - counts[chosen[-1]] <= share * counts.sum()
 
 
-def test_those_who_rated_first_are_surveyed_first():
+def test_users_who_rated_first_are_surveyed_first():
     user, times = np.array([0, 0, 1, 1, 2, 2]), np.array([5, 6, 1, 9, 3, 4])
     assert Split(0.3, "by-time").training_users(user, times).tolist() == [False, True, False]
     assert Split(0.4, "by-time").training_users(user, times).tolist() == [False, True, True]
@@ -55,7 +55,7 @@ def test_those_who_rated_first_are_surveyed_first():
         Split(0.3, "by-time").training_users(user, np.zeros(6, dtype=int))
 
 
-def test_random_splits_depend_on_their_seed_only():
+def test_random_splits_depend_only_on_their_seed():
     user = users_of([2] * 50)
     first = Split(0.5, "random", 1).training_users(user)
     assert_array_equal(Split(0.5, "random", 1).training_users(user), first)
@@ -71,6 +71,6 @@ def test_random_splits_depend_on_their_seed_only():
         ((0.5, "random", -1), "split_seed=-1: expected an integer"),
     ],
 )
-def test_wrong_splits(arguments, message):
+def test_wrong_splits_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         Split(*arguments)

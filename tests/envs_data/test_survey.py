@@ -1,4 +1,4 @@
-"""The survey against hand-worked tables."""
+"""Surveys, compared with tables computed by hand."""
 
 import numpy as np
 import pytest
@@ -22,21 +22,21 @@ def ratings(rows=ROWS, **changes):
     return Ratings.from_columns(users, items, stars.astype(float), **changes)
 
 
-def survey_of(rows=ROWS, share=0.6, items=(7, 8), support=STARS, method=Method(), **settings):  # noqa: B008
+def survey_of(rows=ROWS, share=0.6, support=STARS, method=Method(), **rest):  # noqa: B008
     given = ratings(rows)
-    return take_survey(given, listed_arms(given, items), Split(share), method, support, **settings)
+    return take_survey(given, listed_arms(given, (7, 8)), Split(share), method, support, **rest)
 
 
-def test_pooled_conditional_means_by_hand():
-    # 9 ratings; heavy users first: 100 (3), then 101 and 102 (2 each). More than 60 % (5.4) is
-    # held by 100, 101 and 102 (7).
+def test_pseudo_rewards_are_the_pooled_conditional_means():
+    # 9 ratings; heavy users first: 100 (3), then 101 and 102 (2 each). These three hold 7 ratings,
+    # more than 60 % (5.4).
     survey = survey_of()
     table = survey.pseudo_rewards
     # Users who rated item 7 with 5: 100 and 101; their ratings of 8: 1, 3, 2.
     assert table[1, 0, 4] == 2
     assert table[1, 0, 0] == 4  # user 102
-    assert_array_equal(table[1, 0, 1:4], 5)  # nobody: the largest reward
-    # Users who rated item 8 with 1 or with 3: user 100 alone, who gave item 7 a 5.
+    assert_array_equal(table[1, 0, 1:4], 5)  # unknown: the largest reward
+    # Only user 100 rated item 8 with 1 or 3, and gave item 7 a 5.
     assert_array_equal(table[0, 1], [5, 5, 5, 1, 5])
     assert_array_equal(table[0, 0], [1, 2, 3, 4, 5])
     assert_array_equal(survey.test_counts, [[0, 1, 0, 0, 0], [0, 0, 0, 0, 1]])
@@ -50,13 +50,13 @@ def test_a_user_with_many_ratings_weighs_more():
     assert survey.pseudo_rewards[1, 0, 3] == (3 * 1 + 5) / 4
 
 
-def test_entries_that_rest_on_few_ratings_are_unknown():
+def test_entries_with_few_ratings_are_unknown():
     survey = survey_of(method=Method(min_support=3))
     assert survey.pseudo_rewards[1, 0, 4] == 2  # three ratings
     assert survey.pseudo_rewards[1, 0, 0] == 5  # one rating, of 4 stars
 
 
-def test_user_and_item_numbers_may_overlap():
+def test_user_ids_and_item_ids_may_overlap():
     shifted = [(user - 93, item, stars) for user, item, stars in ROWS]  # users 7 to 11
     first, second = survey_of(), survey_of(shifted)
     assert_array_equal(first.pseudo_rewards, second.pseudo_rewards)
@@ -70,16 +70,16 @@ def test_items_without_an_arm_do_not_count():
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("arguments", "message"),
     [
         ({"share": 1.0}, "leaves none of 5 users for the test"),
         ({"share": 0.8}, r"arm 0 \(item 7\) has no test rating at train_share=0.8"),
         ({"support": [1, 2, 3]}, r"rating 4: expected one of \[1. 2. 3.\]"),
     ],
 )
-def test_wrong_settings(settings, message):
+def test_wrong_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        survey_of(**settings)
+        survey_of(**arguments)
 
 
 def test_the_support_comes_from_the_data_unless_it_is_given():
@@ -91,7 +91,7 @@ def test_the_support_comes_from_the_data_unless_it_is_given():
         survey_of(half_stars)
 
 
-def test_a_survey_says_how_its_test_half_fares():
+def test_a_survey_records_how_many_entries_its_test_half_violates():
     rows = [(1, 7, 5), (1, 8, 1), (2, 7, 5), (2, 8, 2), (3, 7, 5), (3, 8, 4), (4, 7, 1), (4, 8, 1)]
     survey = survey_of(rows, share=0.3)  # users 1 and 2 train, 3 and 4 test
     # s_87(5) = 1.5, but user 3 gives 4; s_78(4) unknown, 5; s_87(1) and s_78(1): user 4.
@@ -105,7 +105,7 @@ def test_a_survey_says_how_its_test_half_fares():
     assert survey.provenance["split"]["order"] == "heavy-users"
 
 
-def test_a_saved_survey_is_the_same(tmp_path):
+def test_a_saved_survey_is_read_unchanged(tmp_path):
     survey = survey_of(provenance={"licence": "ours"})
     survey.save(tmp_path / "s.npz")
     read = Survey.load(tmp_path / "s.npz")
@@ -118,7 +118,7 @@ def test_a_saved_survey_is_the_same(tmp_path):
     assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "s.npz").read_bytes()
 
 
-def test_what_is_no_survey_is_refused(tmp_path):
+def test_a_file_that_is_not_a_survey_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="expected a survey"):
         Survey.load(tmp_path / "none.npz")
     text = tmp_path / "text.npz"
@@ -132,11 +132,11 @@ def test_what_is_no_survey_is_refused(tmp_path):
             Survey.load(path)
     future = tmp_path / "future.npz"
     np.savez(future, meta=np.array('{"format": 99}'), checksum=np.array(""))
-    with pytest.raises(ValueError, match="format 99: expected 1; rebuild it"):
+    with pytest.raises(ValueError, match=r"survey of format 1 .*has format 99\); rebuild it"):
         Survey.load(future)
 
 
-def test_a_changed_table_is_found(tmp_path):
+def test_a_changed_table_is_detected(tmp_path):
     path = tmp_path / "s.npz"
     survey_of().save(path)
     with np.load(path) as arrays:

@@ -1,4 +1,4 @@
-"""The laws of every model's draws and look-ups."""
+"""Laws for the draws and look-ups of every model."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_trials_are_drawn_together_as_alone(name):
+def test_a_trial_has_the_same_draws_alone_and_among_others(name):
     model = MODELS[name]
     together = model.draw_trials([default_rng(seed) for seed in range(4)], 50)
     for seed in range(4):
@@ -38,7 +38,7 @@ def test_trials_are_drawn_together_as_alone(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_one_reward_is_looked_up_as_many_are(name):
+def test_pull_one_returns_the_same_reward_as_pull(name):
     model = MODELS[name]
     outcomes = model.draw(default_rng(0), 100)
     if name == "histogram":
@@ -55,13 +55,13 @@ def test_one_reward_is_looked_up_as_many_are(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_index_is_the_rewards_place(name):
+def test_the_index_is_the_position_of_the_reward(name):
     model = MODELS[name]
     rewards, index = model.pull(model.draw(default_rng(1), 500), np.arange(model.n_arms)[None, :])
     assert_array_equal(index, model.problem.reward_index(rewards))
 
 
-def test_latent_rewards_by_hand():
+def test_latent_rewards_follow_from_x_and_a_uniform_share():
     model, rng = latent_model("two-arm-b"), default_rng(8)
     x = stats.beta(1.5, 5, scale=6).rvs(size=30, random_state=rng)
     share = rng.random((2, 30))
@@ -70,14 +70,12 @@ def test_latent_rewards_by_hand():
 
 
 @pytest.mark.parametrize("preset", LATENT.values())
-def test_the_presets_sources_are_scipys(preset):
+def test_the_sources_of_the_presets_draw_as_scipy_does(preset):
     own = ScaledBeta(*preset.beta, preset.scale)
     scipys = stats.beta(*preset.beta, scale=preset.scale)
-    if preset.beta == (1, 1):  # drawn as what it is, which takes other numbers
-        scipys_drawn = stats.uniform(scale=preset.scale).rvs(size=1000, random_state=default_rng(0))
-    else:
-        scipys_drawn = scipys.rvs(size=1000, random_state=default_rng(0))
-    assert_array_equal(own.rvs(1000, default_rng(0)), scipys_drawn)
+    same = stats.uniform(scale=preset.scale) if preset.beta == (1, 1) else scipys
+    drawn = same.rvs(size=1000, random_state=default_rng(0))
+    assert_array_equal(own.rvs(1000, default_rng(0)), drawn)
     q = np.linspace(0, 1, 101)
     assert_array_equal(own.ppf(q), scipys.ppf(q))
     assert own.support() == scipys.support()

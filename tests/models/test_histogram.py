@@ -7,7 +7,7 @@ from cmab_gym.models import HistogramModel
 PROBLEM = BanditProblem(np.broadcast_to([1.0, 2, 3], (2, 2, 3)), [1, 2, 3], (1, 3))
 
 
-def test_means_and_chances_by_hand():
+def test_means_and_probabilities_follow_from_the_counts():
     model = HistogramModel([[1, 1, 2], [4, 0, 0]], PROBLEM)
     np.testing.assert_allclose(model.means, [2.25, 1])
     np.testing.assert_allclose(model.reward_pmf, [[0.25, 0.25, 0.5], [1, 0, 0]])
@@ -39,6 +39,6 @@ def test_impossible_rewards_are_never_drawn():
         ([[1, 1, 1], [0, np.inf, 0]], r"counts\[1, 1\] is inf"),
     ],
 )
-def test_wrong_counts(counts, message):
+def test_wrong_counts_are_refused(counts, message):
     with pytest.raises(ValueError, match=message):
         HistogramModel(counts, PROBLEM)

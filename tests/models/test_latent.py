@@ -8,6 +8,7 @@ from scipy import stats
 
 from cmab_gym.envs.latent import latent_model
 from cmab_gym.models import LatentModel
+from cmab_gym.models.latent_bounds import largest_over_intervals
 from cmab_gym.models.presets import LATENT
 
 
@@ -44,7 +45,7 @@ def two_arm_pseudo_reward_12(r):
 
 
 @pytest.mark.parametrize("bins", [7, 100, 1000])
-def test_the_table_is_an_upper_bound_and_close(bins):
+def test_the_table_is_a_close_upper_bound(bins):
     problem = latent_model("two-arm-a", bins=bins).problem
     r = np.linspace(-1, 10, 2001)
     index = problem.reward_index(r)
@@ -54,18 +55,18 @@ def test_the_table_is_an_upper_bound_and_close(bins):
     ):
         slack = table[index] - exact
         assert slack.min() >= -1e-9
-        # Where the bound's slope is infinite (r = -1 of arm 2) a bin is loose by its square root.
+        # Where the slope is infinite (r = -1 of arm 2), a bin is loose by the root of its size.
         assert np.median(slack) < 40 / bins
 
 
 @pytest.mark.parametrize("preset", LATENT)
-def test_more_bins_only_tighten(preset):
+def test_more_bins_only_tighten_the_table(preset):
     coarse = latent_model(preset, bins=50).problem.pseudo_rewards
     fine = latent_model(preset, bins=150).problem.pseudo_rewards
     own = np.arange(len(coarse))
     for third in range(3):
         difference = fine[:, :, third::3] - coarse
-        difference[own, own] = 0  # the bin's upper edge, checked below
+        difference[own, own] = 0  # the upper edges of the bins, checked below
         assert difference.max() <= 1e-9
     assert (fine[own, own] <= coarse[own, own].repeat(3, axis=1) + 1e-12).all()
 
@@ -77,8 +78,8 @@ def test_more_bins_only_tighten(preset):
     st.integers(2, 40),
     st.integers(0, 2**32 - 1),
 )
-def test_no_draw_beats_the_table(coefficients, width, bins, seed):
-    """Wavy bounds: whatever is drawn, no arm's upper bound exceeds the pseudo-reward of its bin."""
+def test_no_draw_exceeds_the_table(coefficients, width, bins, seed):
+    """For wavy bounds, no upper bound at a drawn X exceeds the pseudo-reward of the bin."""
     a, b, c, d, e, f = coefficients
 
     def first(x):
@@ -114,7 +115,7 @@ def test_a_peak_between_the_grid_points_is_not_missed():
     assert model.problem.reward_bounds[1] == pytest.approx(line(1))
 
 
-def test_a_sampler_and_a_distribution_give_the_same_model_up_to_noise():
+def test_a_sampler_gives_the_model_of_its_distribution_up_to_noise():
     sampled = LatentModel(uniform, **TWO_ARMS, latent_range=(0, 6))
     exact = LatentModel(stats.uniform(0, 6), **TWO_ARMS)
     np.testing.assert_array_equal(sampled.problem.pseudo_rewards, exact.problem.pseudo_rewards)
@@ -133,7 +134,7 @@ def test_rewards_lie_between_the_bounds():
     assert np.abs(rewards.mean(axis=0) - model.means).max() < 5 * 4 / np.sqrt(20_000)
 
 
-def test_soft_bounds_by_the_papers_formula():
+def test_soft_bounds_follow_the_formula_of_the_paper():
     hard, soft = latent_model("two-arm-a"), latent_model("two-arm-a", delta=0.1)
     off = ~np.eye(2, dtype=bool)
     expected = 0.81 * hard.problem.pseudo_rewards[off] + 0.19 * 13
@@ -146,7 +147,7 @@ def test_soft_bounds_by_the_papers_formula():
 
 
 def test_soft_bounds_stay_upper_bounds_where_a_reward_is_rare():
-    """Arm 1 is near 0 unless X is; seeing it high says that it belongs to another X."""
+    """The first arm is near 0 for most X, so a high reward tells that it belongs to another X."""
 
     def steep(x):
         return 1 / (1 + np.exp(-100 * (x - 0.85)))
@@ -155,11 +156,11 @@ def test_soft_bounds_stay_upper_bounds_where_a_reward_is_rare():
     rewards, index = model.pull(model.draw(np.random.default_rng(0), 400_000), np.array([[0, 1]]))
     table = model.problem.pseudo_rewards
     for given_arm, other in ((0, 1), (1, 0)):
-        number = np.bincount(index[:, given_arm], minlength=100)
+        count = np.bincount(index[:, given_arm], minlength=100)
         total = np.bincount(index[:, given_arm], rewards[:, other], minlength=100)
-        seen = number > 500
-        spread = 5 * 0.5 / np.sqrt(number[seen])  # five standard errors and more
-        assert (total[seen] / number[seen] <= table[other, given_arm, seen] + spread).all()
+        often = count > 500
+        margin = 5 * 0.5 / np.sqrt(count[often])  # at least five standard errors
+        assert (total[often] / count[often] <= table[other, given_arm, often] + margin).all()
     assert (model.expected_pseudo_rewards() >= model.means[:, None] - 1e-9).all()
 
 
@@ -178,7 +179,7 @@ def test_steps_and_kinks_do_not_widen_the_bounds():
     assert capped.problem.reward_bounds == (0, 0.5)
 
 
-def test_a_discrete_source():
+def test_the_source_may_be_discrete():
     def fair(x):
         return np.where(x < 2.5, 0.0, 1.0)
 
@@ -188,7 +189,7 @@ def test_a_discrete_source():
     assert set(rewards[:, 0]) == {0, 1}
 
 
-def test_bin_chances_are_a_distribution_with_about_the_right_mean():
+def test_bin_probabilities_are_a_distribution_with_about_the_right_mean():
     model = latent_model("two-arm-b", bins=200)
     np.testing.assert_allclose(model.reward_pmf.sum(axis=1), 1)
     middle = model.reward_pmf @ model.problem.reward_support
@@ -215,7 +216,7 @@ def test_bin_chances_are_a_distribution_with_about_the_right_mean():
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero")
-def test_wrong_input(changes, message):
+def test_wrong_input_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         LatentModel(**{"latent": stats.uniform(0, 6), **TWO_ARMS, **changes})
 
@@ -225,7 +226,7 @@ def test_a_draw_outside_the_declared_range_is_refused():
         LatentModel(uniform, **TWO_ARMS, latent_range=(0, 1))
 
 
-def test_presets_and_own_sources_do_not_mix():
+def test_a_preset_excludes_a_source_of_your_own():
     with pytest.raises(ValueError, match="expected one of them"):
         latent_model("two-arm-a", latent=uniform)
     with pytest.raises(ValueError, match="expected latent and upper"):
@@ -242,7 +243,7 @@ def test_without_lower_bounds_rewards_are_functions_of_the_source():
 
 @given(st.integers(1, 300), st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
 @settings(max_examples=60, deadline=None)
-def test_prepared_rewards_have_the_bins_of_any_others(bins, low, width):
+def test_prepared_rewards_have_the_bins_that_the_problem_finds(bins, low, width):
     bounds = (low, low + width)
     ends = [lambda x: low + width * x / 6, lambda x: low + 0 * x]
     model = LatentModel(uniform, ends, ends, (0, 6), bounds, bins=bins)
@@ -254,7 +255,7 @@ def test_prepared_rewards_have_the_bins_of_any_others(bins, low, width):
     np.testing.assert_array_equal(index, model.problem.reward_index(rewards))
 
 
-def test_rewards_that_x_decides_do_not_depend_on_how_the_lists_were_made():
+def test_rewards_that_x_decides_do_not_depend_on_the_identity_of_the_lists():
     functions = [line, parabola]
     one = LatentModel(uniform, functions, functions, (0, 6))
     two = LatentModel(uniform, [line, parabola], [line, parabola], (0, 6))
@@ -262,7 +263,7 @@ def test_rewards_that_x_decides_do_not_depend_on_how_the_lists_were_made():
     np.testing.assert_array_equal(drawn, two.draw(np.random.default_rng(0), 50))
 
 
-def test_many_trials_are_drawn_as_few_are():
+def test_many_trials_have_the_same_draws_as_few():
     model = latent_model("two-arm-b")
     together = model.draw_trials([np.random.default_rng(seed) for seed in range(70)], 20)
     for seed in (0, 31, 32, 69):
@@ -278,3 +279,16 @@ def test_bins_of_a_tiny_range_are_found():
     prepared = model.prepare(outcomes)
     index = [model.pull_one(prepared, row, 0)[1] for row in range(50)]
     np.testing.assert_array_equal(index, model.problem.reward_index(outcomes[:, 0]))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(-1, 30), st.integers(-5, 5)), max_size=40)
+)
+def test_largest_over_intervals_agrees_with_the_definition(intervals):
+    first = np.array([f for f, _, _ in intervals], dtype=np.int64)
+    last = np.array([f for _, f, _ in intervals], dtype=np.int64)
+    values = np.array([v for _, _, v in intervals], dtype=float)
+    got = largest_over_intervals(first, last, values, 31)
+    for position in range(31):
+        covering = [v for f, g, v in intervals if f <= position <= g]
+        assert got[position] == max(covering, default=-np.inf)

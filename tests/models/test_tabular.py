@@ -10,7 +10,7 @@ from cmab_gym.models.presets import TABULAR
 TABLE_1_A = [[0.2, 0.2], [0.4, 0.2]]
 
 
-def test_a_pmf_and_a_list_of_outcomes_are_the_same_model():
+def test_a_pmf_and_its_list_of_outcomes_give_the_same_model():
     of_pmf = TabularModel.from_pmf(TABLE_1_A, pseudo_rewards=TABULAR["table1-a"].pseudo_rewards)
     preset = tabular_model("table1-a")
     np.testing.assert_allclose(of_pmf.means, preset.means)
@@ -18,12 +18,12 @@ def test_a_pmf_and_a_list_of_outcomes_are_the_same_model():
     np.testing.assert_array_equal(of_pmf.problem.pseudo_rewards, preset.problem.pseudo_rewards)
 
 
-def test_supports_give_each_arm_rewards_of_its_own():
+def test_supports_give_each_arm_its_own_rewards():
     model = TabularModel.from_pmf(TABLE_1_A, supports=[[0, 10], [5, -5]])
     np.testing.assert_array_equal(model.problem.reward_support, [-5, 0, 5, 10])
     np.testing.assert_allclose(model.means, [6, 1])
     assert model.problem.reward_bounds == (-5, 10)
-    # Arm 1 never gives 10: nothing is known then, so the bound is the largest reward.
+    # Arm 1 never gives 10, so this entry is unknown: the largest reward.
     assert model.problem.pseudo_rewards[0, 1, 3] == 10
 
 
@@ -43,7 +43,7 @@ def test_drawn_rewards_are_rows_of_the_table(model, seed):
     np.testing.assert_array_equal(model.problem.reward_support[index], rewards)
 
 
-def test_frequencies_of_the_outcomes():
+def test_the_frequencies_of_outcomes_are_near_their_probabilities():
     # 40,000 draws; each of 4 frequencies within 5 standard errors: false alarm below 3e-6.
     model = tabular_model("table1-b")
     rewards, _ = model.pull(model.draw(np.random.default_rng(0), 40_000), np.array([[0, 1]]))
@@ -72,22 +72,22 @@ def test_frequencies_of_the_outcomes():
         (
             {"pseudo_rewards": [[[0, 1], [0.1, 0.5]], [[0.7, 0.4], [0, 1]]]},
             r"pseudo_rewards\[0, 1, 0\] = 0.1 is below the mean 0.666667 of arm 0 when arm 1 gives "
-            r"0: expected an upper bound; raise the entry, or say allow_invalid=True",
+            r"0: expected upper bounds; raise the entry, or pass allow_invalid=True",
         ),
     ],
 )
-def test_wrong_input(changes, message):
+def test_wrong_input_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         TabularModel.from_pmf(**{"pmf": TABLE_1_A, **changes})
 
 
-def test_an_invalid_table_is_accepted_if_it_is_meant():
+def test_an_invalid_table_is_accepted_on_request():
     table = [[[0, 1], [0.1, 0.5]], [[0.7, 0.4], [0, 1]]]
     model = TabularModel.from_pmf(TABLE_1_A, pseudo_rewards=table, allow_invalid=True)
     assert model.problem.pseudo_rewards[0, 1, 0] == 0.1
 
 
-def test_presets_by_name():
+def test_a_preset_excludes_other_arguments_and_has_a_known_name():
     with pytest.raises(ValueError, match="unknown preset 'table1-c': did you mean 'table1-"):
         tabular_model("table1-c")
     with pytest.raises(ValueError, match="expected one of them"):
@@ -96,7 +96,7 @@ def test_presets_by_name():
         tabular_model(supports=[[0, 1], [0, 1]])
 
 
-def test_pseudo_lower_bounds_must_be_lower_bounds_unless_that_is_meant():
+def test_pseudo_lower_bounds_must_be_lower_bounds_except_on_request():
     pmf, lower = [[0.2, 0.2], [0.4, 0.2]], np.full((2, 2, 2), -np.inf)
     lower[1, 0, 1] = 0.4  # the mean of arm 1 where arm 0 gives 1 is 1/3
     message = r"pseudo_lower_bounds\[1, 0, 1\] = 0.4 is above the mean 0.333333 of arm 1 when"
