@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs.base import BanditEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.bundle import Table, survey_of
 from cmab_gym.models.histogram import HistogramModel
 

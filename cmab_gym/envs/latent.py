@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from cmab_gym import checks
-from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs.base import BanditEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.latent import Bound, LatentModel, ScaledBeta
 from cmab_gym.models.presets import LATENT
 

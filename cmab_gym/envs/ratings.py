@@ -11,7 +11,8 @@ import gymnasium as gym
 from numpy.typing import ArrayLike
 
 from cmab_gym.arrays import read_only
-from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs.base import BanditEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.archive import stamp
 from cmab_gym.envs_data.arms import Arms, genre_arms, listed_arms, most_rated_arms
 from cmab_gym.envs_data.cache import locate

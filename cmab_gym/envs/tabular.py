@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from cmab_gym import checks
-from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs.base import BanditEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.presets import TABULAR
 from cmab_gym.models.tabular import TabularModel
 

@@ -198,7 +198,7 @@ def describe_environment(env_id: str, settings: Mapping[str, Any], env: Any) -> 
     return {
         "env_id": env_id,
         "env_kwargs": settings,
-        "env_settings": env.unwrapped.settings,
+        "env_settings": env.unwrapped.env_kwargs,
         "reward_unit": model.reward_unit,
         "arm_names": list(model.arm_names),
         "means": model.means.tolist(),

@@ -12,7 +12,7 @@ from cmab_gym.agents.api import Agent
 from cmab_gym.agents.index_agent import Counts, IndexAgent, Known
 from cmab_gym.agents.policies.standard_error import StandardErrorPolicy
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
-from cmab_gym.envs.base import BanditVectorEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.base import BanditModel, Lookup
 
 # What the loop stands for: there is none where a subclass, or an instance, does one of them anew.

@@ -246,7 +246,7 @@ def test_a_step_needs_an_episode():
         ({"step_info": "rows"}, "unknown step_info 'rows': did you mean 'row'"),
         (
             {"presets": "table1-a"},
-            "unknown keyword of Tabular 'presets': did you mean 'preset'",
+            "unknown keyword argument of Tabular 'presets': did you mean 'preset'",
         ),
     ],
 )

@@ -14,7 +14,7 @@ from strategies import SEEDS, tabular_models
 
 from cmab_gym import evaluate, make_agent
 from cmab_gym.agents import TS, UCB, CBandit, IndexAgent, StandardErrorPolicy, fast
-from cmab_gym.envs.base import BanditVectorEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.evaluation import EvaluationError
 from cmab_gym.evaluation.play import find_environment, make_environment
 from cmab_gym.evaluation.simulation import Simulation
