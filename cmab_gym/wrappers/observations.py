@@ -73,7 +73,8 @@ class HistoryObservation(ObserverWrapper, RecordConstructorArgs):
         >>> observation
         array([0. , 0. , 0. , 0. , 0.5, 0.5, 0. , 0. , 0. , 1. ], dtype=float32)
         >>> observation, reward, terminated, truncated, info = env.step(1)
-        >>> observation[:2], observation[-1]  # shares of the horizon, and the time left
+        >>> observation[[0, 1, -1]]  # each arm's share of the horizon, and the time left
+        array([0.  , 0.25, 0.75], dtype=float32)
     """
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
