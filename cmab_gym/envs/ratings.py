@@ -96,9 +96,10 @@ class _ArmChoice:
 
     def __post_init__(self) -> None:
         if sum((self.n_arms is not None, self.items is not None, bool(self.genres))) > 1:
+            items = None if self.items is None else list(self.items)
             raise ValueError(
-                f"n_arms={self.n_arms!r}, items={self.items!r}, genres={self.genres!r}: expected "
-                "at most one of them, to choose the arms"
+                f"n_arms={self.n_arms!r}, items={items!r}, genres={self.genres!r}: expected at "
+                "most one of them, to choose the arms"
             )
 
     @property
