@@ -33,7 +33,7 @@ class Picture:
         named = range(0, n_arms, math.ceil(n_arms / _MOST_NAMES))
         # Any: Matplotlib's types are too narrow here.
         figure: Any = Figure(figsize=(layout.width / 100, layout.height / 100), dpi=100)
-        self._canvas: Any = FigureCanvasAgg(figure)
+        canvas: Any = FigureCanvasAgg(figure)
         self._axes: Any = figure.add_axes(layout.axes)
         _style_axes(self._axes, scene, named, layout.font_size)
         self._headline = _add_captions(figure, layout)
@@ -42,8 +42,8 @@ class Picture:
         self._add_marks()
         for artist in (*self._moving, *self._pulls.values(), self._eraser):
             artist.set_animated(True)
-        self._canvas.draw()
-        self._still = self._canvas.copy_from_bbox(figure.bbox)
+        canvas.draw()
+        self._canvas, self._still = canvas, canvas.copy_from_bbox(figure.bbox)
 
     def _add_marks(self) -> None:
         """Add what shows the arms' state: bars, intervals, means and the arm pulled last."""

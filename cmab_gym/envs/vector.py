@@ -186,7 +186,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
     def render(self) -> tuple[Any, ...] | None:
         """Show the episode of each sub-environment so far: see `BanditEnv.render`."""
         if self._screen is None:
-            return warn_of_missing_render_mode(self)
+            warn_of_missing_render_mode(self)
+            return None
         return tuple(self._screen.frame(i, self.render_mode) for i in range(self.num_envs))
 
     def _play(self, stream: RoundStream, arms: IntArray) -> tuple[FloatArray, Info]:
