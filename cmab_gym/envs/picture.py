@@ -50,11 +50,11 @@ class Picture:
         from matplotlib.collections import LineCollection, PolyCollection
 
         axes = self._axes
-        beside_axes = axes.get_yaxis_transform()  # x in widths of the axes, y in arms
+        row_transform = axes.get_yaxis_transform()  # x in widths of the axes, y in arms
         (self._eraser,) = axes.fill([1.01, 1.01, 1.2, 1.2], [0] * 4, "white", clip_on=False)
-        self._eraser.set_transform(beside_axes)
+        self._eraser.set_transform(row_transform)
         (self._last,) = axes.plot([], [], ">", color=_INK, markersize=6, clip_on=False)
-        self._last.set_transform(beside_axes)
+        self._last.set_transform(row_transform)
         (self._means,) = axes.plot([], [], "o", color=_INK, markersize=3.5, clip_on=False)
         self._bands: Any = PolyCollection([], facecolor=_COMPETITIVE, alpha=0.13)
         self._bars: Any = PolyCollection([])
@@ -78,7 +78,7 @@ class Picture:
     def _move_marks(self, scene: Scene) -> None:
         arms, (left, right) = np.arange(scene.pulls.size), scene.reward_bounds
         pulled, competitive = scene.pulls > 0, scene.competitive
-        # An interval that holds all rewards is no information; hundreds of them hide the rest.
+        # An interval that spans all rewards is uninformative; hundreds of them hide the rest.
         known = ((scene.low > left) | (scene.high < right)) & (arms.size <= _MOST_NAMES)
         ends = np.full(competitive.sum(), right)
         self._bands.set_verts(_boxes(arms[competitive], left, ends, 0.5))

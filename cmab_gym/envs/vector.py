@@ -61,6 +61,18 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
 
     Raises:
         ValueError: an argument is unknown or out of range.
+
+    Examples:
+        >>> import gymnasium as gym
+        >>> import numpy as np
+        >>> import cmab_gym
+        >>> envs = gym.make_vec("CMAB-Tabular-v0", num_envs=3)  # gaps 0 and 0.2
+        >>> observations, info = envs.reset(seed=0)
+        >>> info["pseudo_rewards"].shape
+        (3, 2, 2, 2)
+        >>> observations, rewards, _, _, info = envs.step(np.array([0, 1, 1]))
+        >>> info["regret"].round(1)
+        array([0. , 0.2, 0.2])
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (each instance has its own)
@@ -145,8 +157,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
                 True for every sub-environment. Other options are ignored.
 
         Raises:
-            ValueError: the number of seeds is not the number of sub-environments, or reset_mask is
-                False for a sub-environment.
+            ValueError: there is not one seed for each sub-environment, or reset_mask is False for a
+                sub-environment.
         """
         if options and not np.all(options.get("reset_mask", True)):
             raise ValueError(
