@@ -84,3 +84,17 @@ def genre(n_arms: int | None = None) -> ProblemDistribution:
 
 
 DISTRIBUTIONS: dict[str, Callable[..., ProblemDistribution]] = {"genre": genre, "tabular": tabular}
+
+
+def make_problems(name: str, n_arms: int | None = None) -> ProblemDistribution:
+    """Return the distribution of a name.
+
+    Args:
+        name: a key of `DISTRIBUTIONS`.
+        n_arms: K; None takes the distribution's default.
+
+    Raises:
+        ValueError: the name is unknown, or the distribution cannot have n_arms.
+    """
+    make = DISTRIBUTIONS[checks.choice("distribution", name, DISTRIBUTIONS)]
+    return make() if n_arms is None else make(n_arms)

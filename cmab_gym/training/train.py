@@ -11,10 +11,11 @@ import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.agents.rl.extra import stable_baselines3
+from cmab_gym.agents.rl.model_file import write_model
 from cmab_gym.agents.rl.random_state import GlobalRandomState
 from cmab_gym.agents.rl.settings import N_ENVS, RESERVED, TRAINING, WIDTH, check_names
 from cmab_gym.files import check_writable
-from cmab_gym.training.problems import DISTRIBUTIONS, ProblemDistribution
+from cmab_gym.training.problems import ProblemDistribution, make_problems
 from cmab_gym.versions import versions
 
 
@@ -51,17 +52,13 @@ def train(
         ValueError: an argument is wrong, or the extra `rl` is not installed.
     """
     name = checks.choice("algorithm", algorithm, TRAINING)
-    make_problems = DISTRIBUTIONS[checks.choice("distribution", on, DISTRIBUTIONS)]
+    problems = make_problems(on, n_arms)
     steps = checks.whole_number("steps", steps, 1)
     horizon = checks.whole_number("horizon", horizon, 1)
     seed = checks.whole_number("seed", seed, 0)
     path = _new_file(path)
     algorithm_class = getattr(stable_baselines3(), name.upper())
     check_names(algorithm_class, overrides, (*RESERVED, "policy_kwargs"))
-    problems = make_problems() if n_arms is None else make_problems(n_arms)
-
-    from cmab_gym.agents.rl.model_file import write_model
-
     settings = {**TRAINING[name], **overrides}
     started, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.perf_counter()
     model = _trained(algorithm_class, settings, problems, steps, horizon, seed, progress)
