@@ -8,7 +8,8 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
-from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs.base import BanditEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem
 

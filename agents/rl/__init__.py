@@ -1,4 +1,4 @@
-"""Agents of reinforcement learning, by stable-baselines3 (the extra `rl`)."""
+"""Reinforcement learning agents, built on stable-baselines3 (the extra `rl`)."""
 
 from cmab_gym.agents.rl.online import A2C, DQN, PPO
 

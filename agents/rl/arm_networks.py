@@ -1,8 +1,9 @@
-"""Networks that treat all arms alike, as a bandit does: relabelling the arms relabels the output.
+"""Networks that treat all arms alike: relabelling the arms relabels the output.
 
-One small network looks at each arm's part of `history_features`; the largest and the mean of what
-it sees in all arms stand for the rest. So nothing depends on the number of arms, and no arm can be
-learned by heart. Imports torch: to be imported where the extra `rl` is needed.
+One small network encodes each arm's part of `history_features`; the maximum and the mean of the
+codes over all arms summarise the rest. So the weights do not depend on the number of arms, and the
+network cannot memorise an arm. This module imports torch: import it only where the extra `rl` is
+needed.
 """
 
 from __future__ import annotations
@@ -19,24 +20,24 @@ from torch import Tensor, nn
 from cmab_gym.arrays import FloatArray
 
 FeatureArray: TypeAlias = NDArray[np.float32]
-_PER_ARM, _SHARED = 4, 2  # numbers of `history_features`: 4 K + 2
-_MEAN = 2  # of an arm's 4, which is its mean
+_PER_ARM, _SHARED = 4, 2  # `history_features` has 4 K + 2 numbers
+_MEAN = 2  # index of the mean among an arm's 4 numbers
 _INPUTS = _PER_ARM + _SHARED + 1
-_MAGNIFIED = 10
+_LAG_SCALE = 10
 
 
 class ArmScores(nn.Module):
-    """Gives each arm a score.
+    """Computes a score for each arm.
 
     Args:
-        width: of the hidden layers.
+        width: size of the hidden layers.
     """
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.look = ArmSummary(width)
+        self.look = ArmSummary(width)  # the name is part of the file format
         self.score = nn.Sequential(nn.Linear(3 * width, width), nn.Tanh(), nn.Linear(width, 1))
-        # Past the hidden layers, whose bounded output is slow to learn to be greedy.
+        # Bypasses the hidden layers: with their bounded output alone, greed is slow to learn.
         self.direct = nn.Linear(_INPUTS, 1, bias=False)
 
     def forward(self, features: Tensor) -> Tensor:
@@ -48,10 +49,10 @@ class ArmScores(nn.Module):
 
 
 class ArmSummary(nn.Module):
-    """Looks at each arm, and sums up all of them.
+    """Computes a code of each arm, and a summary of all arms.
 
     Args:
-        width: W, the size of what is seen in an arm.
+        width: W, the size of a code.
     """
 
     def __init__(self, width: int) -> None:
@@ -59,16 +60,19 @@ class ArmSummary(nn.Module):
         self.arm = nn.Sequential(nn.Linear(_INPUTS, width), nn.Tanh())
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Map `history_features` to what is seen in the arms, (B, K, W), and in all, (B, 2 W)."""
+        """Map `history_features` to codes of the arms, (B, K, W), and a summary, (B, 2 W)."""
         arms = self.arm(arm_inputs(features))
         return arms, torch.cat([arms.amax(dim=1), arms.mean(dim=1)], dim=1)
 
 
 def arm_inputs(features: Tensor) -> Tensor:
-    """Give each arm its own numbers of `history_features`, the shared ones, and its lag.
+    """Collect the inputs of each arm: its part of `history_features`, the shared part, its lag.
 
-    The lag is how much less its mean is than the largest mean of an arm, magnified: what
-    matters are differences that are small in the interval of rewards.
+    The lag is 10 times the difference between the largest mean and the arm's mean, since small
+    differences matter.
+
+    Args:
+        features: (B, 4 K + 2).
 
     Returns:
         (B, K, 7).
@@ -76,13 +80,13 @@ def arm_inputs(features: Tensor) -> Tensor:
     own, shared = features[:, :-_SHARED], features[:, -_SHARED:]
     per_arm = own.reshape(len(own), _PER_ARM, -1).transpose(1, 2)
     mean = per_arm[:, :, _MEAN : _MEAN + 1]
-    lag = _MAGNIFIED * (mean.amax(dim=1, keepdim=True) - mean)
+    lag = _LAG_SCALE * (mean.amax(dim=1, keepdim=True) - mean)
     everywhere = shared[:, None, :].expand(-1, per_arm.shape[1], -1)
     return torch.cat([per_arm, everywhere, lag], dim=2)
 
 
 class _ActorAndCritic(nn.Module):
-    """What stable-baselines3 calls an extractor: one part for the arms, one for the value."""
+    """The extractor that stable-baselines3 expects: an actor for the arms, a critic."""
 
     def __init__(self, n_arms: int, width: int) -> None:
         super().__init__()
@@ -106,13 +110,13 @@ class ArmPolicy(ActorCriticPolicy):
     """The policy of PPO and A2C with these networks.
 
     Args:
-        width: of the hidden layers.
-        given: as for `ActorCriticPolicy`.
+        args, kwargs: arguments of `ActorCriticPolicy`.
+        width: size of the hidden layers.
     """
 
-    def __init__(self, *given: Any, width: int, **more: Any) -> None:
+    def __init__(self, *args: Any, width: int, **kwargs: Any) -> None:
         self._width = width
-        super().__init__(*given, **more)
+        super().__init__(*args, **kwargs)
 
     def _build_mlp_extractor(self) -> None:
         n_arms = int(self.action_space.n)  # type: ignore[attr-defined]
@@ -121,7 +125,7 @@ class ArmPolicy(ActorCriticPolicy):
     def _build(self, lr_schedule: Schedule) -> None:
         super()._build(lr_schedule)
         self.action_net = nn.Identity()  # the scores are the logits
-        # Nearly equal scores to begin with, as stable-baselines3 does for its own networks.
+        # Start with nearly equal scores, as stable-baselines3 does for its own networks.
         extractor: Any = self.mlp_extractor
         for layer in (extractor.actor.score[-1], extractor.actor.direct):
             nn.init.orthogonal_(layer.weight, gain=0.01)
@@ -135,10 +139,17 @@ class ArmPolicy(ActorCriticPolicy):
 
 
 def scores_of(network: ArmScores, features: FeatureArray) -> FloatArray:
-    """Return the scores, float64 (B, K), by a network of 64-bit numbers.
+    """Compute scores with a network in float64.
 
-    Float64 and one thread: so that a trial's scores are the same in any batch, but for rounding
-    errors far below all that matters.
+    Float64 and a single thread make a trial's scores the same in any batch, up to negligible
+    rounding errors.
+
+    Args:
+        network: in float64.
+        features: float32 (B, 4 K + 2).
+
+    Returns:
+        float64 (B, K).
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

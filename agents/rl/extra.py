@@ -1,4 +1,4 @@
-"""The optional packages of the extra `rl`, imported where they are used."""
+"""The optional packages of the extra `rl`, imported only when they are used."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def stable_baselines3() -> ModuleType:
     """Import stable-baselines3.
 
     Raises:
-        ValueError: it, or a package it needs, is not installed.
+        ValueError: it, or a package that it needs, is not installed.
     """
-    state = random.getstate()  # one of the packages imported draws from it
+    state = random.getstate()  # the import draws from the global generator
     try:
         return importlib.import_module("stable_baselines3")
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Agents that were trained beforehand and learn no more: `make_agent("model.zip")`."""
+"""Trained agents that no longer learn: `make_agent("model.zip")`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from cmab_gym.streams import TrialStreams, as_streams
 
 
 class Frozen:
-    """Plays what `cmab-gym train` learned; all that it knows of a trial is the trial's history.
+    """Plays the policy that `cmab-gym train` learned, from the history of each trial alone.
 
-    It plays any number of arms, whatever number it was trained on.
+    It plays any number of arms, not only the number of its training.
 
     Args:
         path: the file that `cmab-gym train` wrote.
-        greedy: pull the arm of the largest score; False draws arms with the chances that the
-            scores stand for, as in training.
+        greedy: True pulls the arm with the largest score; False draws an arm with the softmax of
+            the scores as probabilities, as in training.
+
+    Attributes:
+        description: what the file says about the training.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is no such file, or the extra `rl` is not installed.
+        FileNotFoundError: the file does not exist.
+        ValueError: `cmab-gym train` did not write the file, or the extra `rl` is not installed.
 
     Cost per round: O(K) for each trial, through a small network.
 
@@ -56,7 +59,7 @@ class Frozen:
         features = self._history.features(self.description["horizon"])
         scores = scores_of(self._network, features)
         if self.greedy:
-            # Rounded, so that arms with the same history are equal whatever the batch.
+            # Rounding makes arms with the same history tie, whatever the batch size.
             return argmax_with_random_ties(np.round(scores, 9), self._rng.uniform())
         return _drawn(scores, self._rng.uniform())
 
@@ -66,7 +69,7 @@ class Frozen:
 
 
 def _drawn(scores: FloatArray, uniform: FloatArray) -> IntArray:
-    """Draw from the softmax of the scores (B, K) by uniform numbers (B,)."""
-    chances = np.exp(scores - scores.max(axis=1, keepdims=True)).cumsum(axis=1)
-    arms: IntArray = (chances[:, :-1] <= uniform[:, None] * chances[:, -1:]).sum(axis=1)
+    """Draw arms (B,) from the softmax of the scores (B, K), with uniform numbers (B,)."""
+    cumulative = np.exp(scores - scores.max(axis=1, keepdims=True)).cumsum(axis=1)
+    arms: IntArray = (cumulative[:, :-1] <= uniform[:, None] * cumulative[:, -1:]).sum(axis=1)
     return arms

@@ -1,8 +1,8 @@
-"""`Learner`: stable-baselines3's `learn()` turned inside out, so that others decide the rewards.
+"""`Learner`: runs stable-baselines3's `learn()` one round at a time.
 
-`learn()` calls `env.step(action)` and wants the reward back; the evaluation calls `act()` and,
-later, `update()`. So `learn()` runs in a thread of its own, on an environment whose `step` hands
-the action over and waits for the reward. One of the two threads runs at any time, never both.
+`learn()` calls `env.step(action)` and needs the reward at once; the evaluation calls `act()` and,
+later, `update()`. So `learn()` runs in a separate thread, on an environment whose `step` passes the
+action to the main thread and waits for the reward. Only one of the two threads runs at any time.
 """
 
 from __future__ import annotations
@@ -23,58 +23,58 @@ MakeModel: TypeAlias = Callable[[gym.Env[Any, Any]], Any]
 class Learner:
     """A model of stable-baselines3 that learns while it plays.
 
-    Its thread ends when the learner is dropped or closed, when it raises an error, and at the
-    latest when Python ends.
+    The learner's thread ends when the learner is deleted or closed, when the model raises an error,
+    or when Python ends.
 
     Args:
-        make: makes the model on an environment; called in the learner's thread.
+        make: function of an environment that makes the model; called in the learner's thread.
         n_arms: K.
-        horizon: rounds of a trial, for the model's schedules. A longer trial goes on with another
+        horizon: rounds of a trial, for the model's schedules. A longer trial continues with another
             `learn()` of the same model.
-        seed: 0 or more, decides all that is random.
+        seed: 0 or more; decides everything random.
     """
 
     def __init__(self, make: MakeModel, n_arms: int, horizon: int, seed: int) -> None:
         import torch
 
-        # torch's number of threads is a thread's own, but setting it sets the default of new ones
-        # too: the learner's 1 is not to be that.
+        # The learner's thread sets its number of torch threads to 1, and with it the default of
+        # new threads, which is restored below.
         threads = torch.get_num_threads()
         self._random_state = GlobalRandomState(seed)
-        self._env = _HandOver(n_arms)
+        self._env = _ExchangeEnv(n_arms)
         self._env.action_space.seed(seed)
-        # The thread must not know the learner, which then could not be dropped.
+        # The thread must not refer to the learner, which could then never be deleted.
         thread = threading.Thread(
             target=_learn, args=(self._env, make, horizon), name="Learner", daemon=True
         )
         thread.start()
         self.close = weakref.finalize(self, _end, self._env, thread)
-        self._env.players_turn.acquire()  # the thread is ready
+        self._env.players_turn.acquire()  # wait until the thread is ready
         torch.set_num_threads(threads)
 
     def next_arm(self, reward: float) -> int:
-        """Let the model learn from the reward of its last arm, and choose the next one.
+        """Let the model learn from the reward of its last arm and choose the next arm.
 
         Args:
-            reward: ignored before the first arm.
+            reward: of the last arm; ignored before the first arm.
 
         Raises:
             RuntimeError: the learner has ended.
-            BaseException: whatever the model raised; the learner has then ended.
+            BaseException: any error of the model; it ends the learner.
         """
         if not self.close.alive:
-            raise RuntimeError("this learner has ended: begin a new trial by reset()")
-        with self._random_state.lent():
+            raise RuntimeError("this learner has ended: begin a new trial with reset()")
+        with self._random_state.in_use():
             try:
                 return self._env.next_action(reward)
             except BaseException:
-                # After Ctrl-C the model still runs: let it end before the user's state is back.
+                # After Ctrl-C the model still runs: end it before the user's state is restored.
                 self.close()
                 raise
 
 
-class _HandOver(gym.Env[np.int64, np.int64]):
-    """An environment without end whose rewards come from another thread; sees what a bandit does.
+class _ExchangeEnv(gym.Env[np.int64, np.int64]):
+    """An endless bandit that exchanges actions for rewards with another thread.
 
     Args:
         n_arms: K.
@@ -91,11 +91,11 @@ class _HandOver(gym.Env[np.int64, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.int64, dict[str, Any]]:
-        """Begin; there is nothing to be reset."""
+        """Return the only observation; there is no state to reset."""
         return np.int64(0), {}
 
     def step(self, action: Any) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
-        """Hand an action over and wait for its reward: the learner's side."""
+        """Pass an action to the player and wait for its reward; for the learner's thread."""
         self._action = int(action)
         self.players_turn.release()
         self.wait()
@@ -105,17 +105,17 @@ class _HandOver(gym.Env[np.int64, np.int64]):
         """Wait for the learner's turn.
 
         Raises:
-            _Stopped: there will be none.
+            _Stopped: the learner was closed.
         """
         self.learners_turn.acquire()
         if self.stopped:
             raise _Stopped
 
     def next_action(self, reward: float) -> int:
-        """Hand a reward over and wait for the next action: the player's side.
+        """Pass a reward to the learner and wait for its next action; for the player's thread.
 
         Raises:
-            BaseException: whatever the learner raised.
+            BaseException: any error of the learner.
         """
         self._reward = reward
         self.learners_turn.release()
@@ -124,20 +124,20 @@ class _HandOver(gym.Env[np.int64, np.int64]):
             try:
                 raise self.error
             finally:
-                self.error = None  # whose traceback holds this object: neither would be dropped
+                self.error = None  # its traceback refers to this object: break the cycle
         return self._action
 
 
 class _Stopped(BaseException):
-    """Ends `learn()`; no `Exception`, which someone might handle."""
+    """Ends `learn()`. It is not an `Exception`, so that no handler of those catches it."""
 
 
-def _learn(env: _HandOver, make: MakeModel, horizon: int) -> None:
+def _learn(env: _ExchangeEnv, make: MakeModel, horizon: int) -> None:
     """Learn until stopped."""
     import torch
 
-    # Networks this small are slower on several; and the trials are spread over processes. A new
-    # thread first takes over the default, at the latest when it computes: so that is asked for.
+    # One thread: networks this small are slower on several, and evaluations use the other cores.
+    # The first call makes the thread read the default, which would otherwise overwrite the 1 later.
     torch.get_num_threads()
     torch.set_num_threads(1)
     env.players_turn.release()
@@ -154,7 +154,7 @@ def _learn(env: _HandOver, make: MakeModel, horizon: int) -> None:
         env.players_turn.release()
 
 
-def _end(env: _HandOver, thread: threading.Thread) -> None:
+def _end(env: _ExchangeEnv, thread: threading.Thread) -> None:
     env.stopped = True
     env.learners_turn.release()
     thread.join()

@@ -1,7 +1,7 @@
-"""The file of an agent that was trained beforehand: its weights, and how it was trained, in JSON.
+"""The file of a trained agent: its weights, and a description of its training in JSON.
 
-It is not the .zip of stable-baselines3's `save()`, parts of which are pickles, and so can run any
-code when they are loaded. Here torch's loader of plain numbers reads the weights.
+The file is not that of stable-baselines3's `save()`, which holds pickles: loading those can run any
+code. The weights in this file are read by torch's loader with `weights_only=True`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from cmab_gym.files import write_whole
 
 _DESCRIPTION, _WEIGHTS = "cmab_gym.json", "policy.pth"
 _FORMAT = 1
-_ACTOR = "mlp_extractor.actor."  # where the weights of an `ArmPolicy` hold those of its scores
+_ACTOR = "mlp_extractor.actor."  # prefix of the weights of an `ArmPolicy`'s `ArmScores`
 
 
 def write_model(path: Path, model: Any, description: Mapping[str, Any]) -> None:
-    """Save a model whose policy is an `ArmPolicy`, with its description."""
+    """Save the weights of a model whose policy is an `ArmPolicy`, with a description."""
     import torch
 
     weights = io.BytesIO()
@@ -37,11 +37,11 @@ def write_model(path: Path, model: Any, description: Mapping[str, Any]) -> None:
 
 
 def read_description(path: Path) -> dict[str, Any]:
-    """Return what a file says of its training.
+    """Return a file's description of the training.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it was not written by `cmab-gym train`, or by a later version.
+        FileNotFoundError: the file does not exist.
+        ValueError: `cmab-gym train` did not write the file, or another version of it did.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: expected one that `cmab-gym train` wrote")
@@ -50,23 +50,24 @@ def read_description(path: Path) -> dict[str, Any]:
             description: dict[str, Any] = json.loads(archive.read(_DESCRIPTION))
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise ValueError(
-            f"{path} is no agent that `cmab-gym train` wrote ({error}); what "
-            "stable-baselines3 saves is not read, as loading it can run any code"
+            f"{path} is not an agent that `cmab-gym train` wrote ({error}); files of "
+            "stable-baselines3 are not accepted, since loading them can run any code"
         ) from error
     if description.get("format") != _FORMAT:
         raise ValueError(
-            f"{path} has the format {description.get('format')!r}: expected {_FORMAT}; it was "
-            "written by another version of cmab-gym, train again"
+            f"{path} has the format {description.get('format')!r}: expected {_FORMAT}; another "
+            "version of cmab-gym wrote it, train again"
         )
     return description
 
 
 def read_network(path: Path) -> Any:
-    """Return the network of a file's agent, an `ArmScores` of 64-bit numbers.
+    """Return the network of a file's agent, an `ArmScores` in float64.
 
     Raises:
-        FileNotFoundError, ValueError: as `read_description`; or the extra `rl` is not installed,
-            or the weights are damaged.
+        FileNotFoundError: the file does not exist.
+        ValueError: as `read_description`; or the extra `rl` is not installed, or the weights are
+            damaged.
     """
     width = read_description(path)["width"]
     stable_baselines3()
@@ -82,6 +83,6 @@ def read_network(path: Path) -> Any:
         weights = torch.load(file, map_location="cpu", weights_only=True)
         own = {key.removeprefix(_ACTOR): value for key, value in weights.items() if _ACTOR in key}
         network.load_state_dict(own)
-    except Exception as error:  # torch has no class of its own for this
+    except Exception as error:  # torch raises errors of many classes here
         raise ValueError(f"{path} has no usable weights ({error}): train again") from error
     return network.double().eval()

@@ -1,8 +1,7 @@
-"""`ppo`, `a2c`, `dqn`: agents that learn while their regret counts, one new learner a trial."""
+"""`ppo`, `a2c`, `dqn`: agents that learn while they play, with a new model in each trial."""
 
 from __future__ import annotations
 
-import inspect
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,19 +12,16 @@ from cmab_gym import checks
 from cmab_gym.agents.one_trial import Copies
 from cmab_gym.agents.rl.extra import stable_baselines3
 from cmab_gym.agents.rl.learner import Learner, MakeModel
-from cmab_gym.agents.rl.settings import TUNED
+from cmab_gym.agents.rl.settings import TUNED, check_names
 from cmab_gym.features import scaled_rewards
 from cmab_gym.problem import BanditProblem
-
-# Decided here: they say where the algorithm plays, and who sees what it does.
-_OURS = ("policy", "env", "seed", "device", "verbose", "tensorboard_log", "_init_setup_model")
 
 
 class OnlineTrial:
     """One trial of an algorithm that learns while it plays.
 
     Args:
-        make: makes the algorithm's model on an environment.
+        make: function of an environment that makes the algorithm's model.
         horizon: rounds of a trial, for the algorithm's schedules.
     """
 
@@ -51,54 +47,56 @@ class OnlineTrial:
             ValueError: the arm is not the one that act() chose.
         """
         if arm != self._arm:
-            raise ValueError(f"update() of arm {arm}: expected {self._arm}, which act() chose")
+            raise ValueError(f"update() with arm {arm}: expected {self._arm}, the arm of act()")
         self._reward = float(scaled_rewards(reward, self._bounds))
 
 
 class OnlineAgent(Copies):
-    """An algorithm of stable-baselines3 that learns while its regret counts.
+    """An algorithm of stable-baselines3 that learns while it plays.
 
-    Every trial has a new model. It sees a constant, as a bandit has no state, and rewards scaled
-    to [0, 1] by the problem's bounds.
+    Every trial has a new model. Its observation is constant, since a bandit has no state, and its
+    rewards are scaled to [0, 1] by the problem's bounds.
 
     Args:
-        settings: "tuned", those of `cmab_gym.agents.rl.settings`; or "default", those of
+        settings: "tuned", the values in `cmab_gym.agents.rl.settings`; or "default", those of
             stable-baselines3.
-        horizon: rounds of a trial, for schedules, such as that of DQN's exploration.
-        changes: keywords of the algorithm in stable-baselines3, to win over the settings.
+        horizon: rounds of a trial, for schedules such as that of DQN's exploration.
+        overrides: keyword arguments of the algorithm's class in stable-baselines3, which override
+            the settings.
+
+    Attributes:
+        settings: dict of the keyword arguments in use.
 
     Raises:
-        ValueError: stable-baselines3 is not installed, or has no such keyword.
+        ValueError: stable-baselines3 is not installed, or an argument is unknown or out of range.
     """
 
     algorithm: ClassVar[str]
 
-    def __init__(self, settings: str = "tuned", horizon: int = 5000, **changes: Any) -> None:
-        cls = getattr(stable_baselines3(), self.algorithm)
+    def __init__(self, settings: str = "tuned", horizon: int = 5000, **overrides: Any) -> None:
+        algorithm_class = getattr(stable_baselines3(), self.algorithm)
         checks.choice("settings", settings, ("tuned", "default"))
         horizon = checks.whole_number("horizon", horizon, 1)
-        known = [name for name in inspect.signature(cls).parameters if name not in _OURS]
-        for name in changes:
-            if name not in known:
-                raise ValueError(checks.unknown(f"setting of {self.algorithm}", name, known))
+        check_names(algorithm_class, overrides)
         tuned = TUNED[self.algorithm] if settings == "tuned" else {}
-        if "batch_size" in known and "n_steps" in changes and "n_steps" in tuned:
-            tuned = {**tuned, "batch_size": changes["n_steps"]}  # PPO's batch is a whole rollout
-        self.settings = {**tuned, **changes}
-        given = {"settings": settings, "horizon": horizon, **changes}
+        if "n_steps" in overrides and {"n_steps", "batch_size"} <= tuned.keys():
+            tuned = {**tuned, "batch_size": overrides["n_steps"]}  # PPO's batch is a whole rollout
+        self.settings = {**tuned, **overrides}
+        given = {"settings": settings, "horizon": horizon, **overrides}
         self._described = ", ".join(f"{key}={value!r}" for key, value in given.items())
-        super().__init__(partial(OnlineTrial, partial(_model, cls, self.settings), horizon))
+        make = partial(_model, algorithm_class, self.settings)
+        super().__init__(partial(OnlineTrial, make, horizon))
 
     def __repr__(self) -> str:
         return f"{self.algorithm}({self._described})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the trials out: a copy begins its own."""
+        """Return the state without the running trials: a copy starts its own."""
         return {key: value for key, value in vars(self).items() if key != "_copies"}
 
 
 class PPO(OnlineAgent):
-    """Proximal policy optimization, learning while it plays (stable-baselines3).
+    """Proximal policy optimization that learns while it plays (stable-baselines3).
 
     Source: Schulman et al. (2017).
     """
@@ -107,7 +105,7 @@ class PPO(OnlineAgent):
 
 
 class A2C(OnlineAgent):
-    """Advantage actor-critic, learning while it plays (stable-baselines3).
+    """Advantage actor-critic that learns while it plays (stable-baselines3).
 
     Source: Mnih et al. (2016).
     """
@@ -116,7 +114,7 @@ class A2C(OnlineAgent):
 
 
 class DQN(OnlineAgent):
-    """Deep Q-network, epsilon-greedy, learning while it plays (stable-baselines3).
+    """Epsilon-greedy deep Q-network that learns while it plays (stable-baselines3).
 
     Source: Mnih et al. (2015).
     """
@@ -124,11 +122,11 @@ class DQN(OnlineAgent):
     algorithm = "DQN"
 
 
-def _model(cls: Any, settings: dict[str, Any], env: gym.Env[Any, Any]) -> Any:
-    """Make a model that neither prints nor writes."""
+def _model(algorithm_class: Any, settings: dict[str, Any], env: gym.Env[Any, Any]) -> Any:
+    """Make a model that prints and writes nothing."""
     from stable_baselines3.common.logger import Logger
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    model = cls("MlpPolicy", DummyVecEnv([lambda: env]), device="cpu", **settings)
+    model = algorithm_class("MlpPolicy", DummyVecEnv([lambda: env]), device="cpu", **settings)
     model.set_logger(Logger(None, []))
     return model

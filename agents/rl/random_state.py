@@ -1,4 +1,4 @@
-"""The global random generators, lent to one learner at a time."""
+"""Temporary states of the global random generators, for one learner at a time."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 
-_numpy_random: Any = np.random  # its type stubs lack functions that it has
-_lent = threading.Lock()  # the generators are the process's: two learners cannot have them at once
+_numpy_random: Any = np.random  # the type stubs lack some of its functions
+_lock = threading.Lock()  # a process has one set of global generators
 
 
 class GlobalRandomState:
     """A learner's own states of the global generators of Python, NumPy and torch.
 
-    stable-baselines3 takes its random numbers from them. Each learner has its states put in their
-    place while it runs, and the user's are put back: so neither sees the other's numbers.
+    stable-baselines3 draws its random numbers from the global generators. They have the learner's
+    states while it runs, and the user's states at all other times. So neither influences the
+    other's numbers.
 
     Args:
-        seed: 0 or more, starts the learner's generators.
+        seed: 0 or more, seeds the learner's generators.
     """
 
     def __init__(self, seed: int) -> None:
@@ -32,16 +33,16 @@ class GlobalRandomState:
         self._torch = torch.Generator().manual_seed(seed).get_state()
 
     @contextmanager
-    def lent(self) -> Iterator[None]:
-        """Have this learner's states in place, and the user's again afterwards."""
+    def in_use(self) -> Iterator[None]:
+        """Set the learner's states on entry, and the user's states again on exit."""
         from torch import default_generator
 
-        with _lent:
+        with _lock:
             python, torch = random.getstate(), default_generator.get_state()
-            # NumPy's generator itself is exchanged, ten times faster than its state. It forgets
-            # the second of a pair of normal numbers then, which only a whole state brings back.
+            # Exchanging NumPy's bit generator is ten times faster than exchanging its state, but
+            # loses a cached normal number, which is restored below.
             numpy = _numpy_random.get_bit_generator()
-            pair = _numpy_random.get_state(legacy=False)
+            numpy_state = _numpy_random.get_state(legacy=False)
             try:
                 random.setstate(self._python)
                 _numpy_random.set_bit_generator(self._numpy)
@@ -52,5 +53,5 @@ class GlobalRandomState:
                 random.setstate(python)
                 default_generator.set_state(torch)
                 _numpy_random.set_bit_generator(numpy)
-                if pair["has_gauss"]:
-                    _numpy_random.set_state(pair)
+                if numpy_state["has_gauss"]:
+                    _numpy_random.set_state(numpy_state)

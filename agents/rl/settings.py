@@ -1,16 +1,23 @@
-"""The settings of the online agents, in one place.
+"""The settings of the RL agents: keyword arguments of the algorithms in stable-baselines3.
 
-Each is a keyword of the algorithm's class in stable-baselines3; what is not named here is left as
-it is there. Chosen on `CMAB-MovieLens-v0` with task="movie" by trials that the README's table does
-not use; `settings="default"` names none.
+Arguments that are not listed keep stable-baselines3's defaults; `settings="default"` keeps all of
+them. The tuned values were found on `CMAB-MovieLens-v0` with task="movie", with other trials than
+those of the README's table.
 
-A bandit has one state, and its rewards come at once: so nothing is discounted or bootstrapped
-(gamma 0), and a network without hidden layers, one number for each arm, can say all there is.
+A bandit has one state and immediate rewards. So nothing is discounted or bootstrapped (gamma 0),
+and a network without hidden layers, with one output for each arm, is enough.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterable
 from typing import Any
+
+from cmab_gym import checks
+
+# Arguments that this package sets itself.
+RESERVED = ("policy", "env", "seed", "device", "verbose", "tensorboard_log", "_init_setup_model")
 
 LINEAR: dict[str, Any] = {"net_arch": []}  # no hidden layer
 
@@ -45,9 +52,9 @@ TUNED: dict[str, dict[str, Any]] = {
     },
 }
 
-# Agents that are trained beforehand: many episodes at once, and networks of this width.
-N_ENVS = 64
-WIDTH = 16
+# For agents that are trained before they play.
+N_ENVS = 64  # episodes in lockstep
+WIDTH = 16  # of the networks' hidden layers
 TRAINING: dict[str, dict[str, Any]] = {
     "ppo": {
         "n_steps": 128,
@@ -56,7 +63,7 @@ TRAINING: dict[str, dict[str, Any]] = {
         "learning_rate": 2e-3,
         "gamma": 0.998,
         "gae_lambda": 0.98,
-        "ent_coef": 0.02,  # with less, a longer training learns to settle on an arm too early
+        "ent_coef": 0.02,  # with less, long training leads to agents that settle too early
     },
     "a2c": {
         "n_steps": 32,
@@ -68,3 +75,17 @@ TRAINING: dict[str, dict[str, Any]] = {
         "normalize_advantage": True,
     },
 }
+
+
+def check_names(
+    algorithm_class: Any, names: Iterable[str], reserved: tuple[str, ...] = RESERVED
+) -> None:
+    """Check that an algorithm of stable-baselines3 has settings of these names.
+
+    Raises:
+        ValueError: a name is unknown, or reserved.
+    """
+    known = [name for name in inspect.signature(algorithm_class).parameters if name not in reserved]
+    for name in names:
+        if name not in known:
+            raise ValueError(checks.unknown(f"setting of {algorithm_class.__name__}", name, known))

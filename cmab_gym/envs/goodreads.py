@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs.base import BanditEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.bundle import Table, survey_of
 from cmab_gym.models.histogram import HistogramModel
 
@@ -24,8 +25,8 @@ class GoodreadsEnv(BanditEnv):
     """A recommender without a history: Goodreads stars as rewards.
 
     Description:
-        As `MovieLensEnv`, with the 25 most rated books of goodbooks-10k (a 5 % sample of its
-        users). The paper's poetry section of Goodreads may not be redistributed.
+        As in `MovieLensEnv`, with the 25 most rated books of goodbooks-10k (a 5 % sample of its
+        users). The paper uses the poetry section of Goodreads, which may not be redistributed.
 
     Arms:
         `Discrete(25)`, the books, most rated first.
@@ -37,17 +38,17 @@ class GoodreadsEnv(BanditEnv):
         1, 2, 3, 4 or 5 stars.
 
     Information:
-        As `MovieLensEnv`, with K = 25.
+        As in `MovieLensEnv`, with K = 25.
 
     Episode end:
         Terminates after `horizon` rounds.
 
     Arguments:
-        train_share: share of the ratings that is learned from: 0.5 (default) or 0.1; any other
+        train_share: share of the ratings that the survey uses: 0.5 (default) or 0.1; any other
             with `data`.
-        mask: share p of the pseudo-rewards that are forgotten, replaced by 5; default 0.1.
+        mask: share p of the pseudo-rewards that are replaced by 5, as if unknown; default 0.1.
         pad: buffer q that is added to the pseudo-rewards; default 0.1.
-        mask_seed: which pseudo-rewards are forgotten.
+        mask_seed: seed of the choice that `mask` makes; default 0.
         data: path of an archive in the layout of goodbooks-10k, to build any other table.
         horizon, step_info, render_mode: see `BanditEnv`.
 
@@ -60,6 +61,15 @@ class GoodreadsEnv(BanditEnv):
 
     Version history:
         v0: first version.
+
+    Examples:
+        >>> import gymnasium as gym
+        >>> import cmab_gym
+        >>> env = gym.make("CMAB-Goodreads-v0", mask=0.5)
+        >>> env.action_space
+        Discrete(25)
+        >>> env.unwrapped.model.arm_names[0]
+        'The Hunger Games (The Hunger Games, #1)'
     """
 
     build_model = staticmethod(goodreads_model)

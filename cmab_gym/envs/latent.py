@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from cmab_gym import checks
-from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs.base import BanditEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.latent import Bound, LatentModel, ScaledBeta
 from cmab_gym.models.presets import LATENT
 
@@ -24,10 +25,15 @@ def latent_model(
     """Build the model of `CMAB-Latent-v0`; the arguments are those of `LatentEnv`."""
     own = [latent, lower, upper]
     if preset is not None and any(part is not None for part in own):
-        raise ValueError(f"preset={preset!r} and a latent source of your own: expected one of them")
+        raise ValueError(
+            f"preset={preset!r} and your own latent, lower or upper: expected one of them"
+        )
     if any(part is not None for part in own):
         if latent is None or upper is None:
-            raise ValueError("expected latent and upper (and lower, unless rewards are functions)")
+            raise ValueError(
+                "latent or upper is missing: expected latent and upper, and lower unless the "
+                "rewards are functions of X"
+            )
         lower = upper if lower is None else lower
         return LatentModel(latent, lower, upper, latent_range, reward_bounds, bins, delta)
     chosen = LATENT[checks.choice("preset", preset or "two-arm-a", LATENT)]
@@ -41,8 +47,8 @@ class LatentEnv(BanditEnv):
 
     Description:
         Each round draws X; arm k's reward is uniform between lower_k(X) and upper_k(X). The player
-        knows the functions, and so its pseudo-rewards s_lk(r), the largest upper_l(x) over the x
-        that allow the reward r of arm k; it does not know the distribution of X.
+        knows the functions, but not the distribution of X. So it knows the pseudo-rewards s_lk(r),
+        the largest upper_l(x) over the x that allow the reward r of arm k.
 
     Arms:
         `Discrete(K)`, K >= 2: one for each pair of functions.
@@ -55,10 +61,10 @@ class LatentEnv(BanditEnv):
 
     Information:
         `reset`: pseudo_rewards float64 (K, K, R), the largest pseudo-reward over each of R bins of
-        the reward, so that the table stays an upper bound; reward_support float64 (R,), the bins'
+        the reward, so that the table is an upper bound; reward_support float64 (R,), the bins'
         midpoints; reward_edges float64 (R + 1,); reward_bounds float64 (2,), low and high.
-        `step`: pseudo_reward float64 (K,), of the bin seen; reward_index int64, the bin; regret
-        float, the sum of the gaps of this episode's pulls.
+        `step`: pseudo_reward float64 (K,), those of the reward's bin; reward_index int64, the bin;
+        regret float, the sum of the gaps of this episode's pulls.
 
     Episode end:
         Terminates after `horizon` rounds.
@@ -71,8 +77,8 @@ class LatentEnv(BanditEnv):
         lower, upper: K vectorised functions of X each; without lower, rewards are functions of X.
         latent_range: (low, high) of X; needed for a sampler or an unbounded distribution.
         reward_bounds: (low, high) of the rewards; default the extremes of the functions.
-        bins: R, the number of bins. More bins make the table tighter, never wrong.
-        delta: chance that a reward belongs to another X (soft bounds), from 0 to 1.
+        bins: R, the number of bins. More bins make the table tighter; it is valid with any number.
+        delta: probability that a reward belongs to another X (soft bounds), from 0 to 1.
         horizon, step_info, render_mode: see `BanditEnv`.
 
     Registered ids:
@@ -83,6 +89,16 @@ class LatentEnv(BanditEnv):
 
     Version history:
         v0: first version.
+
+    Examples:
+        >>> import gymnasium as gym
+        >>> import cmab_gym
+        >>> env = gym.make("CMAB-Latent-v0", preset="two-arm-a")  # X uniform on [0, 6]
+        >>> env.unwrapped.model.means.round(3)
+        array([6., 3.])
+        >>> observation, info = env.reset(seed=0)
+        >>> info["pseudo_rewards"].shape
+        (2, 2, 100)
     """
 
     build_model = staticmethod(latent_model)

@@ -1,11 +1,12 @@
-"""`CMAB-MovieLens-v0`: which genre, or which movie, does a new population like best?"""
+"""`CMAB-MovieLens-v0`: which genre or movie does a new population like best?"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from cmab_gym import checks
-from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs.base import BanditEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.bundle import Table, survey_of
 from cmab_gym.models.histogram import HistogramModel
 
@@ -23,7 +24,9 @@ def movielens_model(
     task = checks.choice("task", task, ("genre", "movie"))
     draw = checks.whole_number("genre_draw", genre_draw, 0)
     if draw and task == "movie":
-        raise ValueError(f"genre_draw={draw} with task='movie': expected it with task='genre' only")
+        raise ValueError(
+            f"genre_draw={draw} with task='movie': expected task='genre'; leave genre_draw out"
+        )
     default_mask, default_pad = (0.25, 0.0) if task == "genre" else (0.0, 0.1)
     return survey_of(Table("movielens", task, train_share, draw), data).model(
         default_mask if mask is None else mask,
@@ -36,8 +39,8 @@ class MovieLensEnv(BanditEnv):
     """A recommender without a history: MovieLens ratings as rewards.
 
     Description:
-        The users with the most ratings were surveyed: their ratings give the pseudo-rewards. The
-        others are the new population: pulling an arm draws one of their ratings of it.
+        The users with the most ratings were surveyed, and their ratings give the pseudo-rewards.
+        The other users are the new population: pulling an arm draws one of their ratings of it.
 
     Arms:
         `Discrete(18)`, the genres, or `Discrete(50)`, the most rated movies.
@@ -59,15 +62,15 @@ class MovieLensEnv(BanditEnv):
 
     Arguments:
         task: "genre" (default) or "movie".
-        train_share: share of the ratings that is learned from: 0.5 (default) or 0.1; any other
+        train_share: share of the ratings that the survey uses: 0.5 (default) or 0.1; any other
             with `data`.
-        mask: share p of the pseudo-rewards that are forgotten, replaced by 5; default 0.25 for
-            genres and 0 for movies, the paper's first settings.
+        mask: share p of the pseudo-rewards that are replaced by 5, as if unknown; default 0.25 for
+            genres and 0 for movies, as in the first panels of the paper's figures.
         pad: buffer q that is added to the pseudo-rewards; default 0 for genres, 0.1 for movies.
-        genre_draw: a movie of several genres belongs to one, drawn at random: which draw, 0
-            (default) to 4; any other with `data`. Results depend on it.
-        mask_seed: which pseudo-rewards are forgotten; default genre_draw, so that each draw
-            repeats both of the paper's random choices.
+        genre_draw: which random draw decides the genre of a movie that has several, 0 (default) to
+            4; any other with `data`. Results depend on it.
+        mask_seed: seed of the choice that `mask` makes; default genre_draw, so that each draw
+            repeats both random choices of the paper.
         data: path of the archive `ml-1m.zip`, to build any other table.
         horizon, step_info, render_mode: see `BanditEnv`.
 
@@ -80,6 +83,19 @@ class MovieLensEnv(BanditEnv):
 
     Version history:
         v0: first version.
+
+    Examples:
+        >>> import gymnasium as gym
+        >>> import cmab_gym
+        >>> env = gym.make("CMAB-MovieLens-v0", task="movie", pad=0.4)
+        >>> env.action_space
+        Discrete(50)
+        >>> observation, info = env.reset(seed=0)
+        >>> info["pseudo_rewards"].shape
+        (50, 50, 5)
+        >>> observation, reward, terminated, truncated, info = env.step(3)
+        >>> sorted(info)
+        ['pseudo_reward', 'regret', 'reward_index']
     """
 
     build_model = staticmethod(movielens_model)

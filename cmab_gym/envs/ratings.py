@@ -1,8 +1,9 @@
-"""`CMAB-Ratings-v0`: a bandit from any table of ratings, and `from_ratings`."""
+"""`CMAB-Ratings-v0` and `from_ratings`: a bandit from any table of ratings."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ import gymnasium as gym
 from numpy.typing import ArrayLike
 
 from cmab_gym.arrays import read_only
-from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs.base import BanditEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.archive import stamp
 from cmab_gym.envs_data.arms import Arms, genre_arms, listed_arms, most_rated_arms
 from cmab_gym.envs_data.cache import locate
@@ -56,92 +58,126 @@ def ratings_model(
     if isinstance(data, Survey):
         if any((user, item, rating, category, time, n_arms, items is not None, genres)):
             raise ValueError(
-                "data is a Survey: expected mask, pad and mask_seed alone; columns and arms are "
+                "data is a Survey: expected only mask, pad and mask_seed; columns and arms are "
                 "chosen when a survey is taken"
             )
         return data.model(mask, pad, mask_seed)
-    if sum((n_arms is not None, items is not None, bool(genres))) > 1:
-        given = f"n_arms={n_arms!r}, items={items!r}, genres={genres!r}"
-        raise ValueError(f"{given}: expected one of them at most, to choose the arms")
-    who = Split(train_share, split, split_seed)
-    how = Method(method, deviations, delta, min_support)
-    support = None if reward_support is None else tuple(read_only(reward_support).tolist())
     listed = None if items is None else tuple(items)
-    choice = (category != "", n_arms, listed, genres, genre_draw)
+    choice = _ArmChoice(category != "", n_arms, listed, genres, genre_draw)
     columns = (user, item, rating, category, time)
+    user_split = Split(train_share, split, split_seed)
+    bounds = Method(method, deviations, delta, min_support)
+    support = None if reward_support is None else tuple(read_only(reward_support).tolist())
     if isinstance(data, str | Path):
         path = locate(data).resolve()
-        number = N_ARMS if n_arms is None else n_arms
-        wanted = None if genres or category or listed is not None else number
-        key = (str(path), stamp(path))
-        survey = _surveyed(key, columns, wanted, on_error, choice, who, how, support)
+        file = (str(path), stamp(path))
+        survey = _survey_of_file(file, columns, on_error, choice, user_split, bounds, support)
     else:
         if on_error != "raise":
             raise ValueError("on_error is for files: expected a path; use frame.dropna()")
         ratings = data if isinstance(data, Ratings) else frame_ratings(data, *columns)
-        survey = take_survey(ratings, _arms(ratings, *choice), who, how, support)
+        survey = take_survey(ratings, choice.arms(ratings), user_split, bounds, support)
     return survey.model(mask, pad, mask_seed)
 
 
-@lru_cache(maxsize=4)
-def _surveyed(
-    key: tuple[str, Hashable],
+@dataclass(frozen=True)
+class _ArmChoice:
+    """Which items, categories or genres of a table of ratings are the arms.
+
+    Raises:
+        ValueError: more than one of n_arms, items and genres is given.
+    """
+
+    by_category: bool
+    n_arms: int | None
+    items: tuple[Any, ...] | None
+    genres: str
+    genre_draw: int
+
+    def __post_init__(self) -> None:
+        if sum((self.n_arms is not None, self.items is not None, bool(self.genres))) > 1:
+            items = None if self.items is None else list(self.items)
+            raise ValueError(
+                f"n_arms={self.n_arms!r}, items={items!r}, genres={self.genres!r}: expected at "
+                "most one of them, to choose the arms"
+            )
+
+    @property
+    def most_rated(self) -> int | None:
+        """How many of the most rated items a reader may keep; None, all items."""
+        if self.genres or self.by_category or self.items is not None:
+            return None
+        return N_ARMS if self.n_arms is None else self.n_arms
+
+    def arms(self, ratings: Ratings) -> Arms:
+        """Choose the arms of a table of ratings."""
+        if self.items is not None:
+            return listed_arms(ratings, self.items)
+        if self.genres:
+            return genre_arms(ratings, self.genres, self.genre_draw)
+        if self.by_category and self.n_arms is None:
+            return listed_arms(ratings, ratings.item_ids.tolist())
+        default = min(N_ARMS, ratings.item_ids.size)
+        return most_rated_arms(ratings, default if self.n_arms is None else self.n_arms)
+
+
+@lru_cache(maxsize=4)  # an evaluation asks for the same survey once for each batch
+def _survey_of_file(
+    file: tuple[str, Hashable],
     columns: tuple[str, ...],
-    most_rated: int | None,
     on_error: Any,
-    choice: tuple[Any, ...],
+    choice: _ArmChoice,
     split: Split,
     method: Method,
     support: tuple[float, ...] | None,
 ) -> Survey:
-    """Read and survey a file; kept for the next call, as every agent's batch asks for it."""
-    only = choice[2]  # listed items: with them, too, a file of any size needs little memory
+    """Read and survey a file, given by its path and a stamp that changes with it."""
+    # With `only` or `most_rated`, a file of any size needs little memory.
+    limits: dict[str, Any] = {"most_rated": choice.most_rated, "only": choice.items}
     if any(columns):
-        ratings = read_table(key[0], *columns, most_rated=most_rated, only=only, on_error=on_error)
+        ratings = read_table(file[0], *columns, on_error=on_error, **limits)
     else:
-        ratings = read_ratings(key[0], most_rated=most_rated, only=only, on_error=on_error)
-    return take_survey(ratings, _arms(ratings, *choice), split, method, support)
+        ratings = read_ratings(file[0], on_error=on_error, **limits)
+    return take_survey(ratings, choice.arms(ratings), split, method, support)
 
 
-def _arms(
-    ratings: Ratings,
-    by_category: bool,
-    n_arms: int | None,
-    items: tuple[Any, ...] | None,
-    genres: str,
-    draw: int,
-) -> Arms:
-    if items is not None:
-        return listed_arms(ratings, items)
-    if genres:
-        return genre_arms(ratings, genres, draw)
-    if by_category and n_arms is None:
-        return listed_arms(ratings, ratings.item_ids.tolist())
-    default = min(N_ARMS, ratings.item_ids.size)
-    return most_rated_arms(ratings, default if n_arms is None else n_arms)
-
-
-def from_ratings(source: Any, **settings: Any) -> gym.Env[Any, Any]:
-    """Make a bandit of any table of ratings.
+def from_ratings(source: Any, **env_kwargs: Any) -> gym.Env[Any, Any]:
+    """Make a bandit environment from any table of ratings.
 
     Args:
         source: a path, a pandas frame, `Ratings`, or a `Survey`.
-        settings: keywords of `CMAB-Ratings-v0`, such as user="who", item="what",
-            rating="stars", n_arms=20, pad=0.1.
+        env_kwargs: keyword arguments of `CMAB-Ratings-v0`; see `cmab_gym.envs.RatingsEnv`.
 
     Returns:
-        `gym.make("CMAB-Ratings-v0", data=source, ...)`.
+        `gym.make("CMAB-Ratings-v0", data=source, **env_kwargs)`.
+
+    Raises:
+        ValueError, FileNotFoundError: as `gym.make`.
+
+    Examples:
+        >>> import pandas as pd
+        >>> from cmab_gym import from_ratings
+        >>> frame = pd.DataFrame(
+        ...     {
+        ...         "who": ["ann", "ann", "bob", "bob", "cid", "cid"],
+        ...         "what": ["tea", "jam", "tea", "jam", "tea", "jam"],
+        ...         "stars": [5, 1, 4, 2, 5, 2],
+        ...     }
+        ... )
+        >>> env = from_ratings(frame, user="who", item="what", rating="stars")
+        >>> env.unwrapped.model.arm_names
+        ('jam', 'tea')
     """
-    env: gym.Env[Any, Any] = gym.make("CMAB-Ratings-v0", data=source, **settings)
+    env: gym.Env[Any, Any] = gym.make("CMAB-Ratings-v0", data=source, **env_kwargs)
     return env
 
 
 class RatingsEnv(BanditEnv):
-    """A recommender without a history, from ratings of your own.
+    """A recommender without a history, from your own ratings.
 
     Description:
-        As `MovieLensEnv`: some users were surveyed, and their ratings give the pseudo-rewards; the
-        others are the new population, and pulling an arm draws one of their ratings of it.
+        As in `MovieLensEnv`, some users were surveyed, and their ratings give the pseudo-rewards.
+        The other users are the new population: pulling an arm draws one of their ratings of it.
 
     Arms:
         `Discrete(K)`: the most rated items, given items, categories, or genres.
@@ -153,35 +189,36 @@ class RatingsEnv(BanditEnv):
         A rating, in its own unit.
 
     Information:
-        As `MovieLensEnv`, with the R ratings that occur as reward_support.
+        As in `MovieLensEnv`, with the R ratings that occur as reward_support.
 
     Episode end:
         Terminates after `horizon` rounds.
 
     Arguments:
-        data: path of a known archive (see `cmab_gym.envs_data.read_ratings`), or name of a data set
-            that was fetched; path of a CSV or Parquet file whose columns are named; a pandas
-            frame, `Ratings`, or a `Survey`.
-        user, item, rating: names of the columns; needed unless the format is known. A 0 is a
-            rating like any other, but in the Goodreads interactions, where it means none.
-        category: name of a column whose values are the arms, instead of items. A user's ratings
-            of a category all count, while of several ratings of one item the last one does.
+        data: the ratings: path of a known archive (see `cmab_gym.envs_data.read_ratings`), or name
+            of a fetched data set; path of a CSV or Parquet file, with the names of its columns; a
+            pandas frame, with the names of its columns; `Ratings`; or a `Survey`.
+        user, item, rating: names of the columns; needed unless the format is known. A rating of 0
+            counts like any other; only in the Goodreads interactions does it mean "no rating".
+        category: name of a column whose values are the arms, instead of items. All of a user's
+            ratings of a category count; of several ratings of one item, only the last one does.
         time: name of a column of integer times, for split="by-time".
-        n_arms: how many of the most rated items are arms; default 20 (or all, if there are fewer),
-            or all categories.
-        items: ids of the items that are arms, instead.
-        genres: make genres the arms: "random", "first" or "all" of a movie's genres count.
+        n_arms: how many of the most rated items are arms; default 20, or all if there are fewer;
+            with `category`, all categories.
+        items: ids of the items that are arms, instead of n_arms.
+        genres: makes genres the arms; of an item's genres, "random" counts one, drawn at random,
+            "first" the first, "all" each.
         genre_draw: which random draw of the genres.
-        train_share: share of the ratings that is learned from; default 0.5.
-        split: who is surveyed: "heavy-users" (default), "random" or "by-time".
-        split_seed: of split="random".
+        train_share: share of the ratings that the survey uses; default 0.5.
+        split: which users are surveyed: "heavy-users" (default), "random" or "by-time".
+        split_seed: seed of split="random".
         method: "mean" (default), "mean+sd", "soft", "hoeffding" or "bootstrap".
-        deviations: of method="mean+sd"; default 1.
-        delta: of the last three methods; default 0.05.
-        min_support: pseudo-rewards that rest on fewer ratings are unknown; default 1.
+        deviations: for method="mean+sd", how many standard deviations are added; default 1.
+        delta: for "soft", "hoeffding" and "bootstrap", the probability of an error; default 0.05.
+        min_support: a pseudo-reward based on fewer ratings is unknown; default 1.
         reward_support: the possible ratings; default those that occur.
-        mask, pad, mask_seed: as in `MovieLensEnv`; default none.
-        on_error: "skip" leaves damaged lines of a file out; default "raise".
+        mask, pad, mask_seed: as in `MovieLensEnv`; default 0.
+        on_error: "raise" (default), or "skip" to leave out damaged lines of a file.
         horizon, step_info, render_mode: see `BanditEnv`.
 
     Registered ids:
@@ -192,6 +229,9 @@ class RatingsEnv(BanditEnv):
 
     Version history:
         v0: first version.
+
+    Examples:
+        See `cmab_gym.from_ratings`.
     """
 
     build_model = staticmethod(ratings_model)

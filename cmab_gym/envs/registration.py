@@ -9,7 +9,7 @@ import gymnasium as gym
 
 @dataclass(frozen=True)
 class Registered:
-    """An environment id, its classes in `cmab_gym.envs`, and what it is."""
+    """An environment id, the module and family name of its classes, and a description."""
 
     id: str
     module: str
@@ -27,7 +27,7 @@ ENVIRONMENTS = (
 
 
 def register_environments() -> None:
-    """Register every environment, scalar and vector, unless it is already."""
+    """Register every environment, scalar and vector, that is not registered yet."""
     for entry in ENVIRONMENTS:
         if entry.id not in gym.registry:
             target = f"cmab_gym.envs.{entry.module}:{entry.family}"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from cmab_gym import checks
-from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs.base import BanditEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.presets import TABULAR
 from cmab_gym.models.tabular import TabularModel
 
@@ -23,13 +24,13 @@ def tabular_model(
 ) -> TabularModel:
     """Build the model of `CMAB-Tabular-v0`; the arguments are those of `TabularEnv`."""
     if pmf is not None and preset is not None:
-        raise ValueError(f"preset={preset!r} and a pmf: expected one of them")
+        raise ValueError(f"preset={preset!r} and a pmf: expected one of them; leave one out")
     if pmf is not None:
         return TabularModel.from_pmf(
             pmf, supports, pseudo_rewards, reward_bounds, allow_invalid, pseudo_lower_bounds
         )
     if supports is not None:
-        raise ValueError("supports without a pmf: expected both, or a preset alone")
+        raise ValueError("supports without a pmf: expected both, or only a preset")
     name = checks.choice("preset", preset or "table1-a", TABULAR)
     chosen = TABULAR[name]
     table = chosen.pseudo_rewards if pseudo_rewards is None else pseudo_rewards
@@ -40,10 +41,10 @@ def tabular_model(
 
 
 class TabularEnv(BanditEnv):
-    """A bandit given by the joint probability table of its rewards.
+    """A bandit whose rewards have a given joint probability table.
 
     Description:
-        Each round draws one joint outcome, the rewards of all arms; the player sees the reward of
+        Each round draws one joint outcome, the rewards of all arms. The player sees the reward of
         the arm it pulls.
 
     Arms:
@@ -53,12 +54,12 @@ class TabularEnv(BanditEnv):
         `Discrete(1)`: a bandit has no state.
 
     Reward:
-        The pulled arm's part of the joint outcome.
+        The pulled arm's reward in the joint outcome.
 
     Information:
-        `reset`: pseudo_rewards float64 (K, K, R); reward_support float64 (R,), all rewards of all
-        arms, sorted; reward_bounds float64 (2,), low and high; pseudo_lower_bounds float64
-        (K, K, R) where they are known.
+        `reset`: pseudo_rewards float64 (K, K, R); reward_support float64 (R,), the sorted rewards
+        of all arms; reward_bounds float64 (2,), low and high; pseudo_lower_bounds float64
+        (K, K, R), if they are known.
         `step`: pseudo_reward float64 (K,), s_lk of the pull for every arm l; reward_index int64;
         regret float, the sum of the gaps of this episode's pulls.
 
@@ -68,13 +69,14 @@ class TabularEnv(BanditEnv):
     Arguments:
         preset: "table1-a" (default), "table1-b", "three-armed", "appendix" or "two-sided".
         pmf: (n_1, ..., n_K), the joint probabilities, instead of a preset.
-        supports: K lists of rewards, the k-th of length n_k; default 0, 1, ..., n_k - 1.
+        supports: K lists of rewards, one for each arm, of lengths n_1, ..., n_K; default 0, 1, ...,
+            n_k - 1.
         pseudo_rewards: (K, K, R) over the sorted rewards of all arms; default the preset's, or the
             conditional means of the pmf.
         reward_bounds: (low, high); default the smallest and largest reward.
         allow_invalid: accept pseudo-rewards that are not upper bounds.
-        pseudo_lower_bounds: (K, K, R), -infinity where nothing is known; default the preset's, or
-            none.
+        pseudo_lower_bounds: (K, K, R), -infinity where nothing is known; default those of the
+            preset, if it has any.
         horizon, step_info, render_mode: see `BanditEnv`.
 
     Registered ids:
@@ -85,6 +87,16 @@ class TabularEnv(BanditEnv):
 
     Version history:
         v0: first version.
+
+    Examples:
+        >>> import gymnasium as gym
+        >>> import cmab_gym
+        >>> env = gym.make("CMAB-Tabular-v0", pmf=[[0.1, 0.2], [0.3, 0.4]])  # P(R_0, R_1)
+        >>> env.unwrapped.model.means
+        array([0.7, 0.6])
+        >>> observation, info = env.reset(seed=0)
+        >>> info["pseudo_rewards"][1, 0].round(3)  # E[R_1 | R_0 = 0] and E[R_1 | R_0 = 1]
+        array([0.667, 0.571])
     """
 
     build_model = staticmethod(tabular_model)

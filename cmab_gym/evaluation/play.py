@@ -17,7 +17,7 @@ from cmab_gym import checks
 from cmab_gym.agents.api import Agent, AgentError, TrialError
 from cmab_gym.agents.make import AgentFactory
 from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.envs.base import BanditVectorEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.evaluation.results import AgentRun
 from cmab_gym.evaluation.whole_rounds import WholeRounds
 from cmab_gym.models.base import BanditModel

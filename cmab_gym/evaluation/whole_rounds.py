@@ -18,7 +18,7 @@ from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.envs.base import BanditVectorEnv
+from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows, scale_of, unknown_arms
 from cmab_gym.streams import RoundStream, TrialStreams
 from cmab_gym.versions import version_of

@@ -1,12 +1,7 @@
-"""What theory says of a model: competitive arms, and bounds on pulls and regret."""
+"""Theory of a model: competitive arms, and bounds on pulls and regret."""
 
-from cmab_gym.theory.analysis import (
-    Analysis,
-    NoBoundError,
-    analyse,
-    analyse_means,
-    count_competitive,
-)
+from cmab_gym.theory.analysis import Analysis, analyse, analyse_means, count_competitive
+from cmab_gym.theory.conditions import NoBoundError
 from cmab_gym.theory.graves_lai import graves_lai_bound
 from cmab_gym.theory.lower_bounds import LowerBound, lai_robbins_bound, latent_bound
 from cmab_gym.theory.upper_bounds import UpperBound, c_ucb_bound

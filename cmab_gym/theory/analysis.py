@@ -1,4 +1,4 @@
-"""A model seen by one who knows its distribution: gaps, phi, competitive arms, C."""
+"""Gaps, phi and competitive arms of a model whose distribution is known."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.models.base import BanditModel
 
 
-class NoBoundError(ValueError):
-    """A bound does not hold, or cannot be computed, for a model; the message says why."""
-
-
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """A model seen by one who knows its distribution.
+    """Gaps, expected pseudo-rewards and competitive arms.
 
     Attributes:
         means: float64 (K,), mean reward of each arm.
@@ -26,8 +22,8 @@ class Analysis:
         phi: float64 (K, K), expected pseudo-rewards phi[l, k] = E[s_{l,k}(R_k)].
         best_arm: an arm with the largest mean, k*.
         pseudo_gaps: float64 (K,), the largest mean minus phi[l, k*].
-        competitive: bool (K,), the arms that the best arm's rewards cannot rule out; the best arm
-            counts.
+        competitive: bool (K,), the arms that the best arm's rewards cannot rule out, and the best
+            arm.
 
     Source: Section 4.1 of the paper, Definitions 4 and 5.
     """
@@ -41,7 +37,7 @@ class Analysis:
 
     @property
     def n_competitive(self) -> int:
-        """The number of competitive arms, C."""
+        """How many arms are competitive, C."""
         return int(self.competitive.sum())
 
     @property
@@ -52,7 +48,18 @@ class Analysis:
 
 
 def analyse(model: BanditModel) -> Analysis:
-    """Compute gaps, phi and the competitive arms of a model."""
+    """Compute gaps, phi and the competitive arms of a model.
+
+    Examples:
+        >>> from cmab_gym.envs.tabular import tabular_model
+        >>> from cmab_gym.theory import analyse
+        >>> analysis = analyse(tabular_model("table1-a"))
+        >>> analysis.phi
+        array([[0.6 , 0.68],
+               [0.52, 0.4 ]])
+        >>> analysis.competitive  # phi[1, 0] = 0.52 is below the best mean, 0.6
+        array([ True, False])
+    """
     phi = model.expected_pseudo_rewards()
     return analyse_means(model.means, phi, model.problem.tolerance)
 
@@ -77,22 +84,11 @@ def analyse_means(means: FloatArray, phi: FloatArray, tolerance: float = 1e-9) -
     return Analysis(means, means[best] - means, phi, best, pseudo_gaps, competitive)
 
 
-def check_unique_best_arm(model: BanditModel) -> None:
-    """Refuse a model in which more than one arm is best.
-
-    Raises:
-        NoBoundError: two arms have the largest mean.
-    """
-    best = np.flatnonzero(model.best_arms)
-    if best.size > 1:
-        raise NoBoundError(f"arms {best[0]} and {best[1]} are both best: the bound needs one")
-
-
 def count_competitive(model: BanditModel, rng: Generator, rounds: int = 5000) -> int:
-    """Count competitive arms as the paper's experiments do, from pulls of the best arm.
+    """Estimate the number of competitive arms as the paper does, from pulls of the best arm.
 
-    Pulls the best arm `rounds` times and counts the arms whose empirical pseudo-reward is at least
-    its empirical mean, the best arm included.
+    Pull the best arm `rounds` times, and count the arms whose empirical pseudo-reward is at least
+    its empirical mean, including the best arm.
 
     Args:
         model: the bandit.
@@ -101,6 +97,9 @@ def count_competitive(model: BanditModel, rng: Generator, rounds: int = 5000) ->
 
     Returns:
         The C of one run, from 1 to K.
+
+    Raises:
+        ValueError: rounds is not an integer of at least 1.
 
     Source: Section 5.1 of the paper ("finding the size of the empirically competitive set").
     """

@@ -1,4 +1,4 @@
-"""Lower bounds on the regret: without structure (Lai and Robbins), and for a latent source."""
+"""Lower bounds on the regret: without structure (Lai and Robbins), and for latent sources."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from scipy.optimize import brentq
 from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
 from cmab_gym.models.base import BanditModel
-from cmab_gym.theory.analysis import Analysis, NoBoundError
+from cmab_gym.theory.analysis import Analysis
+from cmab_gym.theory.conditions import check_finite_support
 
 
 @dataclass(frozen=True, eq=False)
 class LowerBound:
-    """Regret that no agent avoids which does well on every bandit of a class.
+    """A lower bound on the regret of agents that do well on every bandit of a class.
 
-    For each agent whose regret grows slower than every power of T on every bandit of the class,
+    If an agent's regret grows more slowly than every power of T on every bandit of the class, then
     regret / ln T is at least `constant` in the limit of large T. At a small T it may be less.
 
     Attributes:
         constant: in the reward's unit; 0 if bounded regret is not excluded.
-        pulls: float64 (K,), pulls of each arm per ln T with which it is attained; 0 for a best
-            arm.
-        error: by how much the true constant may be larger, at most.
+        pulls: float64 (K,), pulls of each arm per ln T that attain the bound; 0 for a best arm.
+        error: the true constant is at most constant + error.
     """
 
     constant: float
@@ -33,7 +33,17 @@ class LowerBound:
     error: float = 0.0
 
     def regret(self, rounds: ArrayLike) -> FloatArray:
-        """Return constant * ln T for T of any shape, each 1 or more."""
+        """Return constant * ln T.
+
+        Args:
+            rounds: T, of any shape, each 1 or more.
+
+        Returns:
+            float64, of the same shape.
+
+        Raises:
+            ValueError: rounds does not hold numbers.
+        """
         regret: FloatArray = self.constant * np.log(checks.numbers("rounds", rounds))
         return regret
 
@@ -41,16 +51,25 @@ class LowerBound:
 def lai_robbins_bound(model: BanditModel) -> LowerBound:
     """Bound the regret of agents that know the possible rewards, but no pseudo-rewards.
 
-    The sum of gap_k / K_inf(P_k, mu*) over the arms that are not best. The class is that of all
-    distributions of each arm over the problem's `reward_support`, be it larger than the rewards
-    that the arm itself gives: a player does not know which they are. An agent that uses
-    pseudo-rewards may have less regret; the pulls of a competitive arm are what an asymptotically
-    optimal policy, such as `kl-ucb` for rewards 0 and 1, spends on it.
+    The constant is the sum of gap_k / K_inf(P_k, mu*) over the arms that are not best. The class is
+    that of all distributions of each arm over the problem's `reward_support`, which may be larger
+    than the set of rewards that the arm gives: a player does not know that set. An agent that uses
+    pseudo-rewards may have less regret. An asymptotically optimal policy, such as `kl-ucb` for
+    rewards 0 and 1, pulls each arm as often as `pulls` says.
 
     Raises:
         NoBoundError: the rewards are continuous.
 
     Source: Lai and Robbins (1985), Theorem 2; Burnetas and Katehakis (1996) for finite supports.
+
+    Examples:
+        >>> from cmab_gym.envs.tabular import tabular_model
+        >>> from cmab_gym.theory import lai_robbins_bound
+        >>> bound = lai_robbins_bound(tabular_model("table1-a"))  # 1 / ln 1.5
+        >>> round(bound.constant, 3)
+        2.466
+        >>> bound.regret([10, 1000]).round(2)
+        array([ 5.68, 17.04])
     """
     check_finite_support(model)
     support, largest = model.problem.reward_support, float(model.means.max())
@@ -66,7 +85,7 @@ def kl_inf(pmf: FloatArray, support: FloatArray, mean: float) -> float:
     Args:
         pmf: float64 (R,), P, with a mean below `mean`.
         support: float64 (R,), the possible rewards.
-        mean: what the mean of Q must exceed.
+        mean: lower limit of the mean of Q.
 
     Returns:
         K_inf, above 0; infinite if no reward is larger than `mean`.
@@ -77,54 +96,47 @@ def kl_inf(pmf: FloatArray, support: FloatArray, mean: float) -> float:
     room = float(support.max()) - mean
     if room <= 1e-9 * np.ptp(support):
         return np.inf
-    above, chances = (support - mean)[pmf > 0], pmf[pmf > 0]
+    above, probabilities = (support - mean)[pmf > 0], pmf[pmf > 0]
 
     def slope(weight: float) -> float:
-        return -float(chances @ (above / (1 - weight * above)))
+        return -float(probabilities @ (above / (1 - weight * above)))
 
     last = (1 - 1e-13) / room
     weight = brentq(slope, 0.0, last, xtol=1e-15) if slope(last) < 0 else last
-    return float(chances @ np.log1p(-weight * above))
+    return float(probabilities @ np.log1p(-weight * above))
 
 
 def latent_bound(analysis: Analysis, divergences: ArrayLike) -> float:
     """Compute the paper's lower bound for rewards with a latent random source (Theorem 3).
 
-    The largest gap_k / D(f_k, f~_k) over the competitive arms that are not the best; 0 if C = 1.
-    The paper leaves f~_k open: it is the reward distribution of arm k in *some* bandit of the
-    class in which k is best and the best arm's rewards are as they were. So the theorem has a
-    verdict, ln T if C > 1, but no constant until such a bandit is chosen for every arm. With more
-    than two arms only the verdict is sure: the proof counts pulls of any arm as if of arm k, and
-    leaves out what the other arms tell of the change.
+    The bound is the largest gap_k / D(f_k, f~_k) over the competitive arms that are not best; 0 if
+    C = 1. The paper leaves f~_k open: it is the reward distribution of arm k in *some* bandit of
+    the class in which k is best and the best arm's rewards are unchanged. So the theorem says that
+    regret grows as ln T if C > 1, but gives a constant only for a chosen bandit for every arm. With
+    more than two arms only the growth is certain: the proof counts pulls of any arm as if they were
+    pulls of arm k, and leaves out what the other arms say about the change.
 
     Args:
         analysis: of the model.
-        divergences: (K,), D(f_k, f~_k) above 0; those of the best and of non-competitive arms are
-            not looked at.
+        divergences: (K,), D(f_k, f~_k) above 0; those of the best arm and of non-competitive arms
+            are ignored.
 
     Returns:
-        The constant before ln T, in the reward's unit.
+        The factor of ln T, in the reward's unit.
 
     Raises:
-        ValueError: a divergence that is needed is not above 0, or there are not K.
+        ValueError: a competitive arm's divergence is not above 0, or there are not K divergences.
     """
     given = checks.numbers("divergences", divergences)
     if given.shape != analysis.means.shape:
         raise ValueError(
-            f"divergences {given.shape}: expected ({analysis.means.size},), one an arm"
+            f"divergences has shape {given.shape}: expected ({analysis.means.size},), one for each "
+            "arm"
         )
     arms = np.flatnonzero(analysis.competitive)
     arms = arms[arms != analysis.best_arm]
     if not (given[arms] > 0).all():
-        raise ValueError(f"divergences={given}: expected above 0 for the competitive arms {arms}")
+        raise ValueError(
+            f"divergences={given}: expected numbers above 0 for the competitive arms {arms}"
+        )
     return float((analysis.gaps[arms] / given[arms]).max(initial=0.0))
-
-
-def check_finite_support(model: BanditModel) -> None:
-    """Refuse a model whose rewards are continuous.
-
-    Raises:
-        NoBoundError: they are.
-    """
-    if model.problem.reward_edges is not None:
-        raise NoBoundError("the rewards are continuous: this bound is computed for finitely many")

@@ -1,7 +1,7 @@
 """Upper bounds on the pulls and the regret of C-UCB: the paper's Theorems 1 and 2 and Corollary 1.
 
 The paper states them for rewards in [0, 1]. Here gaps are divided by B, the scale of the UCB index,
-which is the same: rewards in an interval of size B, divided by B, lie in one of size 1.
+which is equivalent: rewards in an interval of size B, divided by B, lie in one of size 1.
 """
 
 from __future__ import annotations
@@ -16,23 +16,19 @@ from cmab_gym import checks
 from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.models.base import BanditModel
 from cmab_gym.problem import check_scale, scale_of
-from cmab_gym.theory.analysis import (
-    Analysis,
-    NoBoundError,
-    analyse_means,
-    check_unique_best_arm,
-)
+from cmab_gym.theory.analysis import Analysis, analyse_means
+from cmab_gym.theory.conditions import NoBoundError, check_unique_best_arm
 
 
 @dataclass(frozen=True, eq=False)
 class UpperBound:
-    """How often C-UCB pulls each arm, and its regret, at most in expectation.
+    """Upper bounds on C-UCB's expected pulls of each arm and on its expected regret.
 
     Attributes:
         gaps: float64 (K,), in the reward's unit.
-        competitive: bool (K,), with respect to the table that the agent plays by.
+        competitive: bool (K,), according to the table that the agent uses.
         t0: float64 (K,), the t0 of Theorem 1 for a non-competitive arm, a whole number of rounds;
-            NaN for the others, whose bound has none.
+            NaN for the other arms.
         best_arm: k*.
         smallest_gap: Delta_min / B.
         scale: B.
@@ -47,7 +43,7 @@ class UpperBound:
 
     @property
     def constant(self) -> float:
-        """What multiplies ln T in the bound on the regret; 0 if that is bounded, as for C = 1."""
+        """The factor of ln T in the bound on the regret; 0 if the regret is bounded (C = 1)."""
         others = self.competitive & (np.arange(self.gaps.size) != self.best_arm)
         return float((8 * self.scale**2 / self.gaps[others]).sum())
 
@@ -58,8 +54,8 @@ class UpperBound:
             rounds: T, one number or an array (...), each 1 or more.
 
         Returns:
-            float64 (..., K): Theorem 2 for a competitive arm, Theorem 1 for another, and T for the
-            best arm. A bound above T says nothing, and is returned as it is.
+            float64 (..., K): Theorem 2 for a competitive arm, Theorem 1 for a non-competitive one,
+            and T for the best arm. A bound above T is vacuous; it is returned all the same.
 
         Raises:
             ValueError: a T is below 1.
@@ -94,10 +90,10 @@ class UpperBound:
 def c_ucb_bound(model: BanditModel, B: float | None = None) -> UpperBound:
     """Compute the paper's upper bounds for C-UCB on a model.
 
-    They hold for C-UCB alone (Corollary 1 names C-TS too, but the paper proves that for two arms
-    with rewards 0 and 1 only), and under the conditions that are checked here. Phi is that of the
-    table which the agent plays by: for a latent source with binned rewards it is a little larger
-    than the exact one of `analyse`.
+    The bounds hold only for C-UCB, under the conditions that are checked here. (Corollary 1 names
+    C-TS too, but the paper proves it only for two arms with rewards 0 and 1.) Phi is computed from
+    the table that the agent uses: for a latent source with binned rewards it is a little larger
+    than the exact phi of `analyse`.
 
     Args:
         model: the bandit.
@@ -107,10 +103,19 @@ def c_ucb_bound(model: BanditModel, B: float | None = None) -> UpperBound:
     Raises:
         ValueError: B is not above 0.
         NoBoundError: two arms are best; B is less than the size of the interval of rewards or of
-            an arm's pseudo-rewards, so that Hoeffding's inequality does not give what the proofs
-            use; or a pseudo-reward of the best arm is wrong, so that it may be ruled out for ever.
+            an arm's pseudo-rewards, so that Hoeffding's inequality does not apply as in the proofs;
+            or a pseudo-reward of the best arm is wrong, so that the arm may be ruled out for ever.
 
     Source: Section 4.2 of the paper; proofs in its appendices B to D.
+
+    Examples:
+        >>> from cmab_gym.envs.tabular import tabular_model
+        >>> from cmab_gym.theory import c_ucb_bound
+        >>> bound = c_ucb_bound(tabular_model("table1-a"))
+        >>> bound.constant  # C = 1: the regret is bounded
+        0.0
+        >>> bound.t0
+        array([    nan, 116672.])
     """
     check_scale(B)
     scale = scale_of(B, model.problem)
@@ -129,11 +134,11 @@ def first_round(gap: float, n_arms: int) -> float:
     """Find t0: the smallest whole tau >= 2 with gap >= 4 sqrt(2 K ln(tau) / tau).
 
     Args:
-        gap: the smaller one of Delta_min and the arm's pseudo-gap, both divided by B; in (0, 1].
+        gap: the smaller of Delta_min and the arm's pseudo-gap, both divided by B; in (0, 1].
         n_arms: K, 2 or more.
 
     Returns:
-        t0, a whole number as a float; it may be far above any number of rounds.
+        t0, a whole number as a float; it may be larger than any realistic number of rounds.
 
     Raises:
         ValueError: the gap is not above 0, or above 1.
@@ -141,7 +146,7 @@ def first_round(gap: float, n_arms: int) -> float:
     Source: Theorem 1 of the paper.
     """
     gap = checks.number_between("gap", gap, 0, 1, "divide it by B")
-    level = checks.positive("gap", gap) ** 2 / (32 * n_arms)  # ln(tau) / tau may not be above it
+    level = checks.positive("gap", gap) ** 2 / (32 * n_arms)  # the largest ln(tau) / tau allowed
     # tau = -W(-level) / level on the branch of W on which ln(tau) / tau decreases. Below tau = e it
     # increases, but is at least ln(2) / 2 > 1/64, which no gap up to 1 reaches.
     near = np.ceil(-lambertw(-level, -1).real / level) + np.arange(-2, 3)
@@ -152,11 +157,12 @@ def first_round(gap: float, n_arms: int) -> float:
 def non_competitive_pulls(rounds: ArrayLike, t0: float, n_arms: int) -> FloatArray:
     """Bound the expected pulls of a non-competitive arm (Theorem 1).
 
-    K t0 + K^3 sum over t from K t0 to T of 2 (t/K)^-2 + sum over t from 1 to T of 3 t^-3.
+    The bound is K t0 + K^3 sum over t from K t0 to T of 2 (t/K)^-2 + sum over t from 1 to T of
+    3 t^-3.
 
     Args:
         rounds: T, one number or an array (...).
-        t0: of `first_round`.
+        t0: from `first_round`.
         n_arms: K.
 
     Returns:
@@ -175,7 +181,8 @@ def competitive_pulls(
 ) -> FloatArray:
     """Bound the expected pulls of a competitive arm that is not the best (Theorem 2).
 
-    8 ln(T) / Delta_k^2 + 1 + pi^2 / 3 + sum over t from 1 to T of 2 K t exp(-t Delta_min^2 / 2K).
+    The bound is 8 ln(T) / Delta_k^2 + 1 + pi^2 / 3 + sum over t from 1 to T of
+    2 K t exp(-t Delta_min^2 / 2K).
 
     Args:
         rounds: T, one number or an array (...).
@@ -197,7 +204,7 @@ def _sum_of_t_exp(rounds: FloatArray, rate: float) -> FloatArray:
     x, one_minus_x = np.exp(-rate), -np.expm1(-rate)
     kept = rounds * np.exp(-rate * rounds) * one_minus_x
     closed = x * (-np.expm1(-rate * rounds) - kept) / one_minus_x**2
-    # The two terms cancel where hardly anything decays; there the sum is that of t.
+    # The two terms cancel where the decay is tiny; there the sum is that of t.
     total: FloatArray = np.where(rate * rounds < 1e-7, rounds * (rounds + 1) / 2, closed)
     return total
 
@@ -222,7 +229,7 @@ def _check_conditions(model: BanditModel, analysis: Analysis, scale: float) -> N
     np.fill_diagonal(widths, problem.reward_range)  # an arm's own entries are its rewards
     if widths.max() > scale + problem.tolerance:
         raise NoBoundError(
-            f"rewards or pseudo-rewards of one arm lie {widths.max():g} apart, more than B = "
+            f"rewards or pseudo-rewards of one arm are {widths.max():g} apart, more than B = "
             f"{scale:g}: the theorems need a B of at least {widths.max():g}"
         )
     given = int(analysis.phi[best].argmin())
@@ -230,5 +237,5 @@ def _check_conditions(model: BanditModel, analysis: Analysis, scale: float) -> N
     if short > problem.tolerance:
         raise NoBoundError(
             f"the pseudo-rewards of arm {best}, the best, given arm {given} average {short:.3g} "
-            "less than its mean: the theorems need true upper bounds"
+            "less than its mean: the theorems need pseudo-rewards that are upper bounds"
         )

@@ -1,4 +1,4 @@
-"""Training of agents beforehand, on a distribution of bandit problems (the extra `rl`)."""
+"""Training of agents on a distribution of bandit problems, before they play (the extra `rl`)."""
 
 from cmab_gym.training.problems import DISTRIBUTIONS, ProblemDistribution
 from cmab_gym.training.train import train

@@ -12,21 +12,22 @@ from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
 from cmab_gym.envs.movielens import movielens_model
 
-GENRE_DRAWS = (1, 2, 3, 4)  # to train on; draw 0 is to be evaluated on
+GENRE_DRAWS = (1, 2, 3, 4)  # for training; draw 0 is for evaluation
 
 
 @dataclass(frozen=True, eq=False)
 class ProblemDistribution:
     """Random bandit problems with K arms and R rewards.
 
-    A player sees the reward of one arm a round, so a problem is each arm's own distribution of
-    rewards. Agents that are trained on them see no pseudo-rewards.
+    A problem is each arm's distribution of rewards: a player sees one reward in each round, so how
+    the arms' rewards depend on each other does not matter. Agents that train on these problems see
+    no pseudo-rewards.
 
     Args:
-        name: the distribution's.
+        name: of the distribution.
         n_arms: K.
         rewards: float64 (R,), the rewards, scaled to [0, 1].
-        draw: function of a generator that draws a problem: float64 (K, R), the chance of each
+        draw: function of a generator that draws a problem: float64 (K, R), the probability of each
             reward for each arm.
     """
 
@@ -37,8 +38,19 @@ class ProblemDistribution:
 
 
 def tabular(n_arms: int = 10) -> ProblemDistribution:
-    """Return arms with rewards 0 and 1 whose means are uniform on [0, 1]."""
-    n_arms = checks.whole_number("arms", n_arms, 2)
+    """Return problems with rewards 0 and 1 and means that are uniform on [0, 1].
+
+    Raises:
+        ValueError: n_arms is not an integer of at least 2.
+
+    Examples:
+        >>> import numpy as np
+        >>> from cmab_gym.training.problems import tabular
+        >>> problems = tabular(n_arms=3)
+        >>> problems.draw(np.random.default_rng(0)).shape
+        (3, 2)
+    """
+    n_arms = checks.whole_number("n_arms", n_arms, 2)
 
     def draw(rng: Generator) -> FloatArray:
         means = rng.random(n_arms)
@@ -48,14 +60,19 @@ def tabular(n_arms: int = 10) -> ProblemDistribution:
 
 
 def genre(n_arms: int | None = None) -> ProblemDistribution:
-    """Return the MovieLens genres in the draws 1 to 4, in a new random order each time.
+    """Return problems with the MovieLens genres of the draws 1 to 4, in a random order.
 
-    The order hides which genre is which: it is the same in all draws, 0 included.
+    The random order hides which genre is which: without it, every draw would have the same order.
+
+    Raises:
+        ValueError: n_arms is neither None nor the number of genres.
     """
     models = [movielens_model(genre_draw=draw) for draw in GENRE_DRAWS]
     known, problem = models[0].n_arms, models[0].problem
     if n_arms not in (None, known):
-        raise ValueError(f"arms={n_arms} on 'genre': expected {known}, the genres; leave it out")
+        raise ValueError(
+            f"n_arms={n_arms} on 'genre': expected {known}, one for each genre; leave it out"
+        )
 
     def draw(rng: Generator) -> FloatArray:
         pmf = models[int(rng.integers(len(models)))].reward_pmf
@@ -67,3 +84,17 @@ def genre(n_arms: int | None = None) -> ProblemDistribution:
 
 
 DISTRIBUTIONS: dict[str, Callable[..., ProblemDistribution]] = {"genre": genre, "tabular": tabular}
+
+
+def make_problems(name: str, n_arms: int | None = None) -> ProblemDistribution:
+    """Return the distribution of a name.
+
+    Args:
+        name: a key of `DISTRIBUTIONS`.
+        n_arms: K; None takes the distribution's default.
+
+    Raises:
+        ValueError: the name is unknown, or the distribution cannot have n_arms.
+    """
+    make = DISTRIBUTIONS[checks.choice("distribution", name, DISTRIBUTIONS)]
+    return make() if n_arms is None else make(n_arms)

@@ -1,8 +1,7 @@
-"""`train`: train an agent beforehand on random bandit problems, and save it."""
+"""`train`: train an agent on random bandit problems and save it."""
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,13 +11,12 @@ import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.agents.rl.extra import stable_baselines3
+from cmab_gym.agents.rl.model_file import write_model
 from cmab_gym.agents.rl.random_state import GlobalRandomState
-from cmab_gym.agents.rl.settings import N_ENVS, TRAINING, WIDTH
+from cmab_gym.agents.rl.settings import N_ENVS, RESERVED, TRAINING, WIDTH, check_names
 from cmab_gym.files import check_writable
-from cmab_gym.training.problems import DISTRIBUTIONS
+from cmab_gym.training.problems import ProblemDistribution, make_problems
 from cmab_gym.versions import versions
-
-_OURS = ("policy", "env", "seed", "device", "verbose", "tensorboard_log", "policy_kwargs")
 
 
 def train(
@@ -31,47 +29,39 @@ def train(
     horizon: int = 1000,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
-    **changes: Any,
+    **overrides: Any,
 ) -> dict[str, Any]:
     """Train an agent and save it, for `make_agent(path)` and `cmab-gym run ENV --agents PATH`.
 
     Args:
         algorithm: "ppo" or "a2c".
-        on: what distribution of problems: "genre" or "tabular".
-        path: the file to write, which ends in .zip.
-        steps: pulls to learn from, at least; in all episodes together.
-        n_arms: K, for distributions that leave it open. The agent plays any number of arms.
-        horizon: rounds of an episode. The agent may be played longer.
-        seed: 0 or more, decides all that is random.
+        on: distribution of problems, "genre" or "tabular".
+        path: the file to write; its name ends in .zip.
+        steps: minimum number of pulls in all episodes together.
+        n_arms: K, for "tabular"; default 10. The trained agent plays any number of arms.
+        horizon: rounds of an episode. The trained agent may play longer.
+        seed: 0 or more; decides everything random.
         progress: called with the number of pulls since the last call.
-        changes: keywords of the algorithm in stable-baselines3, to win over the settings of
-            `cmab_gym.agents.rl.settings`.
+        overrides: keyword arguments of the algorithm's class in stable-baselines3, which override
+            those of `cmab_gym.agents.rl.settings`.
 
     Returns:
-        What the file says of the training: algorithm, settings, distribution, seed, versions, time.
+        The description in the file: algorithm, settings, distribution, seed, versions, time.
 
     Raises:
         ValueError: an argument is wrong, or the extra `rl` is not installed.
     """
     name = checks.choice("algorithm", algorithm, TRAINING)
-    make_problems = DISTRIBUTIONS[checks.choice("distribution", on, DISTRIBUTIONS)]
+    problems = make_problems(on, n_arms)
     steps = checks.whole_number("steps", steps, 1)
     horizon = checks.whole_number("horizon", horizon, 1)
     seed = checks.whole_number("seed", seed, 0)
     path = _new_file(path)
-    sb3 = stable_baselines3()
-    cls = getattr(sb3, name.upper())
-    known = [each for each in inspect.signature(cls).parameters if each not in _OURS]
-    for each in changes:
-        if each not in known:
-            raise ValueError(checks.unknown(f"setting of {cls.__name__}", each, known))
-    problems = make_problems() if n_arms is None else make_problems(n_arms)
-
-    from cmab_gym.agents.rl.model_file import write_model
-
-    settings = {**TRAINING[name], **changes}
+    algorithm_class = getattr(stable_baselines3(), name.upper())
+    check_names(algorithm_class, overrides, (*RESERVED, "policy_kwargs"))
+    settings = {**TRAINING[name], **overrides}
     started, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.perf_counter()
-    model = _trained(cls, settings, problems, steps, horizon, seed, progress)
+    model = _trained(algorithm_class, settings, problems, steps, horizon, seed, progress)
     description = {
         "algorithm": name,
         "settings": settings,
@@ -91,9 +81,9 @@ def train(
 
 
 def _trained(
-    cls: Any,
+    algorithm_class: Any,
     settings: dict[str, Any],
-    problems: Any,
+    problems: ProblemDistribution,
     steps: int,
     horizon: int,
     seed: int,
@@ -108,17 +98,19 @@ def _trained(
 
     class Report(BaseCallback):
         def _on_step(self) -> bool:
-            # A whole rollout is played to its end, which may be beyond the steps asked for.
+            # The last rollout may go beyond `steps`.
             if progress is not None and self.num_timesteps <= steps:
                 progress(self.training_env.num_envs)
             return True
 
     env = ProblemVecEnv(problems, N_ENVS, horizon, np.random.default_rng(seed))
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # with more, sums are rounded differently on another machine
+    torch.set_num_threads(1)  # with more, rounding depends on the machine
     try:
-        with GlobalRandomState(seed).lent():
-            model = cls(ArmPolicy, env, policy_kwargs={"width": WIDTH}, device="cpu", **settings)
+        with GlobalRandomState(seed).in_use():
+            model = algorithm_class(
+                ArmPolicy, env, policy_kwargs={"width": WIDTH}, device="cpu", **settings
+            )
             model.set_logger(Logger(None, []))
             model.learn(steps, Report(), log_interval=None)
     finally:
@@ -127,7 +119,11 @@ def _trained(
 
 
 def _new_file(name: str | Path) -> Path:
-    """Check now that the file can be written: after the training is too late to find it cannot."""
+    """Check before the training that the file can be written.
+
+    Raises:
+        ValueError: the name does not end in .zip, or the folder is not writable.
+    """
     path = Path(name)
     if path.suffix != ".zip" or path.is_dir():
         raise ValueError(f"file {str(name)!r}: expected a name that ends in .zip")
@@ -135,6 +131,6 @@ def _new_file(name: str | Path) -> Path:
         check_writable(path.parent)
     except OSError as error:
         raise ValueError(
-            f"file {str(name)!r} cannot be written ({error}): expected another"
+            f"file {str(name)!r} cannot be written ({error}): choose a file in another folder"
         ) from error
     return path

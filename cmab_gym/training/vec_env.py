@@ -1,4 +1,4 @@
-"""`ProblemVecEnv`: many episodes at once, each of a new problem, for stable-baselines3."""
+"""`ProblemVecEnv`: episodes in lockstep, each with a new problem, for stable-baselines3."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Features: TypeAlias = NDArray[np.float32]
 
 
 class ProblemVecEnv(VecEnv):
-    """Plays N episodes in lockstep; each is a new problem of a distribution.
+    """Runs N episodes in lockstep; each episode has a new problem of a distribution.
 
-    The observation is that of `HistoryObservation`, made of the rewards that were drawn. What is
-    learned from is minus the gap of the arm pulled: the expected reward, without its noise,
-    compared with the best arm's. An agent never sees it. So that not all episodes are equally
-    old, the first ones end early, at ages that are spread evenly.
+    Observations are those of `HistoryObservation`, made of rewards that are drawn. The reward for
+    training is minus the gap of the arm pulled: the expected reward, without noise, compared with
+    the best arm's. The observations do not show it. The first episodes end early, at evenly spread
+    ages, so that the environments are not all in the same round.
 
     Args:
         problems: the distribution.
         n_envs: N.
         horizon: rounds of an episode.
-        rng: decides problems and rewards.
+        rng: draws problems and rewards.
     """
 
     def __init__(
@@ -61,11 +61,16 @@ class ProblemVecEnv(VecEnv):
         return self._features()
 
     def step_async(self, actions: IntArray) -> None:
-        """Take the arms to pull, int64 (N,)."""
+        """Set the arms to pull, int64 (N,)."""
         self._arms = actions
 
     def step_wait(self) -> tuple[Features, FloatArray, Any, list[dict[str, Any]]]:
-        """Pull them."""
+        """Pull the arms.
+
+        Returns:
+            Observations float32 (N, D), rewards float32 (N,), whether each episode ended bool (N,),
+            and N infos; that of an episode that ended has its terminal_observation.
+        """
         pulled = (self._each, self._arms)
         uniform = self._rng.random(self._each.size)
         index: IntArray = (uniform[:, None] >= self._thresholds[pulled]).sum(axis=1)
@@ -74,7 +79,7 @@ class ProblemVecEnv(VecEnv):
         self._sums[pulled] += reward
         self._last_arm[:], self._last_reward[:] = self._arms, reward
         self._t += 1
-        gains = -self._gaps[pulled]
+        training_rewards = -self._gaps[pulled]
         over = self._t >= self._end
         infos: list[dict[str, Any]] = [{} for _ in self._each]
         if over.any():
@@ -83,7 +88,7 @@ class ProblemVecEnv(VecEnv):
                 infos[env]["terminal_observation"] = last[env]
                 self._begin(env)
                 self._end[env] = self._horizon
-        return self._features(), gains.astype(np.float32), over, infos
+        return self._features(), training_rewards.astype(np.float32), over, infos
 
     def _begin(self, env: int) -> None:
         pmf = self._problems.draw(self._rng)
@@ -109,17 +114,21 @@ class ProblemVecEnv(VecEnv):
         """Do nothing: there is nothing to close."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute, once for each environment asked for."""
+        """Return an attribute, once for each of the environments."""
         return [getattr(self, attr_name, None) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Refuse: the environments have no attributes of their own."""
-        raise NotImplementedError("the environments are one object: set its attributes")
+        raise NotImplementedError(
+            f"set_attr({attr_name!r}): the environments are one object; set its attributes"
+        )
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **more: Any) -> Any:
         """Refuse: the environments have no methods of their own."""
-        raise NotImplementedError("the environments are one object: call its methods")
+        raise NotImplementedError(
+            f"env_method({method_name!r}): the environments are one object; call its methods"
+        )
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Say that no environment is wrapped."""
+        """Return False for each of the environments."""
         return [False for _ in self._get_indices(indices)]

@@ -1,4 +1,4 @@
-"""Wrappers of the environments; those of the native vector environments are in `.vector`."""
+"""Wrappers of the environments; those of native vector environments are in `.vector`."""
 
 from cmab_gym.features import history_features, n_history_features, reward_features
 from cmab_gym.wrappers.full_information import FullInformation

@@ -1,49 +1,48 @@
-"""What the wrappers ask of the environment they are put on."""
+"""Checks of the environment that a wrapper is put on."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium as gym
 from gymnasium.vector import VectorRewardWrapper
 
-from cmab_gym.envs.base import BanditEnv, BanditVectorEnv
+from cmab_gym.envs.base import BanditEnv
+from cmab_gym.envs.vector import BanditVectorEnv
+
+Bandit = TypeVar("Bandit", BanditEnv, BanditVectorEnv)
+_EXPECTED: dict[type, str] = {
+    BanditEnv: (
+        'a bandit of this package, such as gym.make("CMAB-Tabular-v0"); for a native vector '
+        "environment, use the wrapper of the same name in cmab_gym.wrappers.vector"
+    ),
+    BanditVectorEnv: (
+        'a native vector environment of this package, such as gym.make_vec("CMAB-Tabular-v0", '
+        'num_envs=4); with vectorization_mode "sync" or "async", pass make_vec the wrapper of the '
+        "same name in cmab_gym.wrappers"
+    ),
+}
 
 
-def bandit_of(wrapper: object, env: Any) -> BanditEnv:
-    """Return the bandit inside env.
+def bandit_inside(wrapper: object, env: Any, kind: type[Bandit]) -> Bandit:
+    """Return the bandit environment inside all wrappers of env.
+
+    Args:
+        wrapper: the wrapper that asks, for the error message.
+        env: an environment, wrapped or not.
+        kind: `BanditEnv` or `BanditVectorEnv`.
 
     Raises:
-        ValueError: there is none of this package.
+        ValueError: the environment inside is not of that kind.
     """
-    bandit = env.unwrapped
-    if not isinstance(bandit, BanditEnv):
-        raise ValueError(
-            f"{type(wrapper).__name__}({env}): expected a bandit of this package, such as "
-            'gym.make("CMAB-Tabular-v0"); a native vector environment takes the wrapper of the '
-            "same name in cmab_gym.wrappers.vector"
-        )
-    return bandit
-
-
-def vector_bandit_of(wrapper: object, env: Any) -> BanditVectorEnv:
-    """Return the native vector environment inside env.
-
-    Raises:
-        ValueError: there is none of this package.
-    """
-    bandit = env.unwrapped
-    if not isinstance(bandit, BanditVectorEnv):
-        raise ValueError(
-            f"{type(wrapper).__name__}({env}): expected a native vector environment of this "
-            'package, such as gym.make_vec("CMAB-Tabular-v0", num_envs=4); in the modes "sync" and '
-            '"async" pass make_vec the wrapper of the same name in cmab_gym.wrappers'
-        )
+    bandit = getattr(env, "unwrapped", None)
+    if not isinstance(bandit, kind):
+        raise ValueError(f"{type(wrapper).__name__}({env}): expected {_EXPECTED[kind]}")
     return bandit
 
 
 def refuse_changed_rewards(wrapper: object, env: Any) -> None:
-    """Refuse an environment whose rewards a wrapper changes.
+    """Refuse an environment with a wrapper that changes the rewards.
 
     Raises:
         ValueError: there is such a wrapper inside env.
@@ -52,7 +51,7 @@ def refuse_changed_rewards(wrapper: object, env: Any) -> None:
         if isinstance(env, gym.RewardWrapper | VectorRewardWrapper):
             name = type(env).__name__
             raise ValueError(
-                f"{type(wrapper).__name__} outside {name}: expected the rewards in the bandit's "
-                f"own unit; put {name} outside"
+                f"{type(wrapper).__name__} outside {name}: expected rewards in the bandit's own "
+                f"unit; put {name} outside"
             )
         env = env.env

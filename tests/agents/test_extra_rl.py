@@ -1,4 +1,4 @@
-"""What holds without the extra `rl`."""
+"""Behaviour without the extra `rl`."""
 
 import json
 import subprocess

@@ -23,19 +23,19 @@ def rewards_of(env, seed, rounds=300, actions_seed=0):
 @pytest.mark.parametrize("horizon", [1, 7, 5000])
 @pytest.mark.parametrize("step_info", ["row", "table", "none"])
 @pytest.mark.parametrize("env_id", IDS)
-def test_gymnasium_finds_nothing_to_say(env_id, step_info, horizon):
-    settings = {"horizon": horizon, "step_info": step_info, **NEEDS.get(env_id, {})}
-    env = gym.make(env_id, **settings).unwrapped
+def test_check_env_accepts_every_environment(env_id, step_info, horizon):
+    env_kwargs = {"horizon": horizon, "step_info": step_info, **NEEDS.get(env_id, {})}
+    env = gym.make(env_id, **env_kwargs).unwrapped
     check_env(env, skip_render_check=True)  # tests/envs/test_rendering.py has that
 
 
 @pytest.mark.parametrize(("env_id", "preset"), PRESETS)
-def test_every_preset_passes_too(env_id, preset):
+def test_check_env_accepts_every_preset(env_id, preset):
     check_env(gym.make(env_id, preset=preset).unwrapped, skip_render_check=True)
 
 
 @pytest.mark.parametrize(("env_id", "preset"), PRESETS)
-def test_a_spec_can_be_written_and_read(env_id, preset):
+def test_a_spec_survives_a_round_trip_through_json(env_id, preset):
     env = gym.make(env_id, preset=preset, horizon=20)
     again = gym.make(EnvSpec.from_json(env.spec.to_json()))
     assert again.spec == env.spec
@@ -43,7 +43,7 @@ def test_a_spec_can_be_written_and_read(env_id, preset):
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_both_tasks_of_spaces_and_info(env_id):
+def test_reset_and_step_return_the_documented_info(env_id):
     env = gym.make(env_id, **NEEDS.get(env_id, {}))
     observation, info = env.reset(seed=0)
     n_arms, size = env.action_space.n, info["reward_support"].size
@@ -61,7 +61,7 @@ def test_both_tasks_of_spaces_and_info(env_id):
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_the_vector_environment_is_so_many_scalar_ones(env_id):
+def test_a_vector_environment_gives_what_scalar_ones_give(env_id):
     vector = gym.make_vec(env_id, num_envs=3, horizon=400, **NEEDS.get(env_id, {}))
     scalars = [gym.make(env_id, horizon=400, **NEEDS.get(env_id, {})) for _ in range(3)]
     vector.reset(seed=11)
@@ -84,9 +84,9 @@ def test_the_vector_environment_is_so_many_scalar_ones(env_id):
 @pytest.mark.parametrize("step_info", ["row", "table", "none"])
 @pytest.mark.parametrize("env_id", IDS)
 def test_native_and_sync_vector_environments_agree(env_id, step_info, horizon, mode):
-    settings = {"horizon": horizon, "step_info": step_info, **NEEDS.get(env_id, {})}
-    native = gym.make_vec(env_id, num_envs=2, autoreset_mode=mode, **settings)
-    other = sync(env_id, mode, num_envs=2, **settings)
+    env_kwargs = {"horizon": horizon, "step_info": step_info, **NEEDS.get(env_id, {})}
+    native = gym.make_vec(env_id, num_envs=2, autoreset_mode=mode, **env_kwargs)
+    other = sync(env_id, mode, num_envs=2, **env_kwargs)
     assert native.metadata == other.metadata | {"render_modes": ["ansi", "rgb_array"]}
     for seed in (3, None):
         (mine, info), (theirs, their_info) = native.reset(seed=seed), other.reset(seed=seed)
@@ -98,9 +98,9 @@ def test_native_and_sync_vector_environments_agree(env_id, step_info, horizon, m
 
 
 def test_native_and_async_vector_environments_agree():
-    settings = {"num_envs": 2, "horizon": 3}
-    native = gym.make_vec("CMAB-MovieLens-v0", **settings)
-    other = gym.make_vec("CMAB-MovieLens-v0", vectorization_mode="async", **settings)
+    env_kwargs = {"num_envs": 2, "horizon": 3}
+    native = gym.make_vec("CMAB-MovieLens-v0", **env_kwargs)
+    other = gym.make_vec("CMAB-MovieLens-v0", vectorization_mode="async", **env_kwargs)
     native.reset(seed=3)
     other.reset(seed=3)
     for t in range(6):
@@ -109,7 +109,7 @@ def test_native_and_async_vector_environments_agree():
     other.close()
 
 
-def test_the_last_step_may_begin_the_next_episode():
+def test_same_step_begins_the_next_episode_in_the_last_step():
     env = gym.make_vec("CMAB-Tabular-v0", num_envs=2, horizon=3, autoreset_mode="SameStep")
     env.reset(seed=0)
     steps = [env.step(np.array([1, 0])) for _ in range(6)]
@@ -129,23 +129,23 @@ def test_the_last_step_may_begin_the_next_episode():
     ]
 
 
-def test_the_step_after_the_end_plays_no_round():
+def test_next_step_plays_no_round_in_the_step_after_the_end():
     env = gym.make_vec("CMAB-Tabular-v0", num_envs=2, horizon=3)
     env.reset(seed=0)
-    infos = [env.step(np.array([1, 1])) for _ in range(8)]
-    over = [bool(step[2].all()) for step in infos]
+    steps = [env.step(np.array([1, 1])) for _ in range(8)]
+    over = [bool(step[2].all()) for step in steps]
     assert over == [False, False, True, False, False, False, True, False]
-    keys = {key: value.dtype for key, value in infos[0][4].items()}
-    assert all(step[4][key].dtype == dtype for step in infos for key, dtype in keys.items())
-    fake = infos[3]
+    keys = {key: value.dtype for key, value in steps[0][4].items()}
+    assert all(step[4][key].dtype == dtype for step in steps for key, dtype in keys.items())
+    fake = steps[3]
     assert fake[1].tolist() == [0, 0]
     assert fake[4]["reward_index"].tolist() == [-1, -1]
     assert fake[4]["regret"].tolist() == [0, 0]
     assert not fake[4]["_regret"].any()
-    # The stream goes on as if the fake step had not been.
+    # The fake step does not advance the reward stream.
     long = gym.make_vec("CMAB-Tabular-v0", num_envs=2, horizon=9)
     long.reset(seed=0)
-    played = [step[1].tolist() for place, step in enumerate(infos) if place not in (3, 7)]
+    played = [step[1].tolist() for t, step in enumerate(steps) if t not in (3, 7)]
     assert played == [long.step(np.array([1, 1]))[1].tolist() for _ in range(6)]
 
 
@@ -160,8 +160,7 @@ def test_a_seed_repeats_the_rewards_and_no_seed_continues_them(env_id):
     assert rewards_of(env, 6) != first
 
 
-def test_every_arm_has_its_reward_in_every_round():
-    """What one arm gives in round t does not depend on the arms pulled before."""
+def test_an_arms_reward_in_a_round_does_not_depend_on_earlier_pulls():
     env = gym.make("CMAB-MovieLens-v0", horizon=300)
     assert rewards_of(env, 1, actions_seed=0) != rewards_of(env, 1, actions_seed=1)
     always_two = []
@@ -174,7 +173,7 @@ def test_every_arm_has_its_reward_in_every_round():
 
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
-def test_a_copy_in_mid_episode_continues_the_stream(env_id, clone):
+def test_a_copy_in_the_middle_of_an_episode_continues_the_stream(env_id, clone):
     for env in (
         gym.make(env_id, **NEEDS.get(env_id, {})).unwrapped,
         gym.make(env_id, **NEEDS.get(env_id, {})),
@@ -199,7 +198,7 @@ def test_regret_is_the_sum_of_gaps():
     assert regrets == pytest.approx([0.2, 0.2, 0.4])
 
 
-def test_arrays_in_infos_are_the_callers_own():
+def test_changing_an_info_does_not_change_the_environment():
     env = gym.make_vec("CMAB-Tabular-v0", num_envs=2)
     _, info = env.reset(seed=0)
     info["pseudo_rewards"][:] = -1
@@ -210,7 +209,7 @@ def test_arrays_in_infos_are_the_callers_own():
 
 
 @pytest.mark.parametrize("action", [2, -1, 0.0, None, np.nan, "0", np.float64(0), np.array([0])])
-def test_what_is_no_arm_is_refused(action):
+def test_an_action_that_is_not_an_arm_is_refused(action):
     env = gym.make("CMAB-Tabular-v0").unwrapped
     env.reset(seed=0)
     with pytest.raises(ValueError, match="expected an integer from 0 to 1"):
@@ -218,14 +217,14 @@ def test_what_is_no_arm_is_refused(action):
 
 
 @pytest.mark.parametrize("actions", [[0, 2], [0, -1], [0.0, 1.0], [0], [[0], [1]]])
-def test_what_are_no_arms_is_refused(actions):
+def test_actions_that_are_not_arms_are_refused(actions):
     env = gym.make_vec("CMAB-Tabular-v0", num_envs=2)
     env.reset(seed=0)
     with pytest.raises(ValueError, match="expected integer arms from 0 to 1 with shape"):
         env.step(np.array(actions))
 
 
-def test_a_step_needs_an_episode():
+def test_a_step_outside_an_episode_is_refused():
     env = gym.make("CMAB-Tabular-v0", horizon=1).unwrapped
     with pytest.raises(gym.error.ResetNeeded, match="call reset"):
         env.step(0)
@@ -239,23 +238,23 @@ def test_a_step_needs_an_episode():
 
 @pytest.mark.parametrize("make", [gym.make, gym.make_vec])
 @pytest.mark.parametrize(
-    ("keywords", "message"),
+    ("env_kwargs", "message"),
     [
         ({"horizon": 0}, "horizon=0: expected an integer of at least 1"),
         ({"horizon": 2.5}, "horizon=2.5: expected an integer"),
         ({"step_info": "rows"}, "unknown step_info 'rows': did you mean 'row'"),
         (
             {"presets": "table1-a"},
-            "unknown keyword of Tabular 'presets': did you mean 'preset'",
+            "unknown keyword argument of Tabular 'presets': did you mean 'preset'",
         ),
     ],
 )
-def test_wrong_keywords(make, keywords, message):
+def test_wrong_keyword_arguments_are_refused(make, env_kwargs, message):
     with pytest.raises(ValueError, match=message):
-        make("CMAB-Tabular-v0", **keywords)
+        make("CMAB-Tabular-v0", **env_kwargs)
 
 
-def test_autoreset_modes_have_names():
+def test_autoreset_modes_are_given_by_name_or_by_gymnasiums_enumeration():
     with pytest.raises(ValueError, match=r"unknown autoreset_mode 'Disabled'.*NextStep, SameStep"):
         gym.make_vec("CMAB-Tabular-v0", autoreset_mode="Disabled")
     if hasattr(gym.vector, "AutoresetMode"):
@@ -265,20 +264,22 @@ def test_autoreset_modes_have_names():
         assert gym.make_vec("CMAB-Tabular-v0").metadata["autoreset_mode"] is not mode
 
 
-def test_all_sub_environments_are_reset_together():
+def test_a_reset_mask_may_not_leave_a_sub_environment_out():
     env = gym.make_vec("CMAB-Tabular-v0", num_envs=2)
     env.reset(options={"reset_mask": np.array([True, True])})
-    with pytest.raises(ValueError, match="expected True for all, since the episodes are played in"):
+    with pytest.raises(
+        ValueError, match="expected True for every sub-environment, since their episodes"
+    ):
         env.reset(options={"reset_mask": np.array([True, False])})
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_the_rewards_of_a_round_are_all_known_to_the_environment(env_id):
+def test_round_rewards_are_those_of_all_arms(env_id):
     env = gym.make(env_id, **NEEDS.get(env_id, {})).unwrapped
     vector = gym.make_vec(env_id, num_envs=2, horizon=300, **NEEDS.get(env_id, {}))
-    for asked in (env, vector):
+    for either in (env, vector):
         with pytest.raises(gym.error.ResetNeeded, match="no round"):
-            _ = asked.round_rewards
+            _ = either.round_rewards
     env.reset(seed=1)
     vector.reset(seed=1)
     for t in range(300):
@@ -293,7 +294,7 @@ def test_the_rewards_of_a_round_are_all_known_to_the_environment(env_id):
         _ = vector.round_rewards
 
 
-def test_seeds_of_a_vector_environment():
+def test_a_vector_environment_takes_one_seed_for_each_sub_environment():
     env = gym.make_vec("CMAB-Tabular-v0", num_envs=2)
     for wrong in ([1], [1, None]):
         with pytest.raises(ValueError, match="expected one seed for each of 2"):
@@ -305,13 +306,13 @@ def test_seeds_of_a_vector_environment():
     assert [row[1] for row in by_list] == [alone.step(0)[1] for _ in range(40)]
 
 
-def test_registering_again_is_silent():
+def test_registering_again_changes_nothing():
     before = dict(gym.registry)
     register_environments()
     assert gym.registry == before
 
 
-def test_the_info_holds_pseudo_lower_bounds_where_they_are_known():
+def test_the_info_of_reset_has_pseudo_lower_bounds_if_the_problem_has_them():
     env = gym.make("CMAB-Tabular-v0", preset="two-sided")
     _, info = env.reset(seed=0)
     problem = env.unwrapped.problem

@@ -9,7 +9,7 @@ from gymnasium.wrappers import vector
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_episode_statistics_and_a_time_limit(env_id):
+def test_episode_statistics_with_a_time_limit(env_id):
     env = gym.make(env_id, horizon=9, max_episode_steps=4, **NEEDS.get(env_id, {}))
     env = wrappers.RecordEpisodeStatistics(env)
     for _ in range(2):
@@ -22,11 +22,11 @@ def test_episode_statistics_and_a_time_limit(env_id):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_episode_statistics_of_vector_environments(mode):
-    settings = {"num_envs": 3, "horizon": 4}
-    env = gym.make_vec("CMAB-MovieLens-v0", autoreset_mode=mode, **settings)
+def test_episode_statistics_of_native_and_sync_environments_agree(mode):
+    env_kwargs = {"num_envs": 3, "horizon": 4}
+    env = gym.make_vec("CMAB-MovieLens-v0", autoreset_mode=mode, **env_kwargs)
     native = vector.RecordEpisodeStatistics(env)
-    other = vector.RecordEpisodeStatistics(sync("CMAB-MovieLens-v0", mode, **settings))
+    other = vector.RecordEpisodeStatistics(sync("CMAB-MovieLens-v0", mode, **env_kwargs))
     native.reset(seed=1)
     other.reset(seed=1)
     for actions in np.random.default_rng(0).integers(0, 18, (11, 3)):
@@ -43,14 +43,14 @@ def test_episode_statistics_of_vector_environments(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_infos_as_lists_and_other_vector_wrappers(mode):
-    settings = {"num_envs": 2, "horizon": 3}
+def test_vector_wrappers_give_the_same_on_native_and_sync_environments(mode):
+    env_kwargs = {"num_envs": 2, "horizon": 3}
 
     def wrapped(env):
         return vector.DictInfoToList(vector.ClipReward(env, 2, 4))
 
-    native = wrapped(gym.make_vec("CMAB-MovieLens-v0", autoreset_mode=mode, **settings))
-    other = wrapped(sync("CMAB-MovieLens-v0", mode, **settings))
+    native = wrapped(gym.make_vec("CMAB-MovieLens-v0", autoreset_mode=mode, **env_kwargs))
+    other = wrapped(sync("CMAB-MovieLens-v0", mode, **env_kwargs))
     native.reset(seed=5)
     other.reset(seed=5)
     for actions in np.random.default_rng(0).integers(0, 18, (8, 2)):
@@ -61,35 +61,35 @@ def test_infos_as_lists_and_other_vector_wrappers(mode):
             assert one.keys() == their.keys()
 
 
-def test_scalar_wrappers():
+def test_scalar_wrappers_can_be_stacked():
     env = gym.make("CMAB-MovieLens-v0", horizon=6, max_episode_steps=6)
     env = wrappers.TimeAwareObservation(env, flatten=False)
     env = wrappers.NormalizeReward(env)
     env = wrappers.Autoreset(env)
     env.reset(seed=0)
     over = [env.step(2)[2] for _ in range(14)]
-    assert over == [place in (5, 12) for place in range(14)]
+    assert over == [t in (5, 12) for t in range(14)]
 
 
-def test_a_film_of_an_episode(tmp_path):
+def test_an_episode_is_recorded_as_a_video(tmp_path):
     env = gym.make("CMAB-MovieLens-v0", horizon=12, render_mode="rgb_array")
-    env = wrappers.RecordVideo(env, str(tmp_path / "film"), disable_logger=True)
+    env = wrappers.RecordVideo(env, str(tmp_path / "video"), disable_logger=True)
     env.reset(seed=0)
     for arm in range(12):
         env.step(arm)
     env.close()
-    (film,) = tmp_path.glob("film/*.mp4")
-    assert film.stat().st_size > 5000
+    (video,) = tmp_path.glob("video/*.mp4")
+    assert video.stat().st_size > 5000
 
 
 @pytest.mark.skipif(
     not hasattr(vector, "RecordVideo"), reason="Gymnasium is older than this wrapper"
 )
-def test_a_film_of_vector_environments(tmp_path):
+def test_vector_environments_are_recorded_as_a_video(tmp_path):
     env = gym.make_vec("CMAB-Tabular-v0", num_envs=3, horizon=4, render_mode="rgb_array")
-    env = vector.RecordVideo(env, str(tmp_path / "film"), disable_logger=True)
+    env = vector.RecordVideo(env, str(tmp_path / "video"), disable_logger=True)
     env.reset(seed=0)
     for _ in range(6):
         env.step(np.array([0, 1, 1]))
     env.close()
-    assert list(tmp_path.glob("film/*.mp4"))
+    assert list(tmp_path.glob("video/*.mp4"))

@@ -1,4 +1,4 @@
-"""`CMAB-Ratings-v0` and `from_ratings`: a bandit from any table."""
+"""`CMAB-Ratings-v0` and `from_ratings`: a bandit from any table of ratings."""
 
 import gymnasium as gym
 import numpy as np
@@ -17,13 +17,13 @@ def frame():
     rng = np.random.default_rng(0)
     n = 3000
     taste = rng.normal(size=80)
-    who, what = rng.integers(0, 80, n), rng.integers(0, 12, n) ** 2 // 12
-    stars = np.clip(np.round(2 * (3 + taste[who] + 0.1 * what)) / 2, 0.5, 5)
+    users, items = rng.integers(0, 80, n), rng.integers(0, 12, n) ** 2 // 12
+    stars = np.clip(np.round(2 * (3 + taste[users] + 0.1 * items)) / 2, 0.5, 5)
     return pd.DataFrame(
         {
-            "who": [f"user {w}" for w in who],
-            "what": what,
-            "kind": np.where(what < 4, "old", "new"),
+            "who": [f"user {user}" for user in users],
+            "what": items,
+            "kind": np.where(items < 4, "old", "new"),
             "stars": stars,
             "when": rng.permutation(n),
         }
@@ -33,13 +33,13 @@ def frame():
 COLUMNS = {"user": "who", "item": "what", "rating": "stars"}
 
 
-def test_from_a_frame_a_csv_a_parquet_file_and_ratings(frame, tmp_path):
+def test_a_frame_a_csv_and_a_parquet_file_give_the_same_model(frame, tmp_path):
     csv, parquet = tmp_path / "r.csv", tmp_path / "r.parquet"
     frame.to_csv(csv, index=False)
     frame.to_parquet(parquet)
-    settings = {"n_arms": 5, "pad": 0.1, **COLUMNS}
+    env_kwargs = {"n_arms": 5, "pad": 0.1, **COLUMNS}
     models = [
-        cmab_gym.from_ratings(source, **settings).unwrapped.model
+        cmab_gym.from_ratings(source, **env_kwargs).unwrapped.model
         for source in (frame, csv, str(parquet))
     ]
     assert models[0].n_arms == 5
@@ -49,7 +49,7 @@ def test_from_a_frame_a_csv_a_parquet_file_and_ratings(frame, tmp_path):
         assert_array_equal(other.problem.pseudo_rewards, models[0].problem.pseudo_rewards)
 
 
-def test_the_arms_are_those_asked_for(frame):
+def test_items_n_arms_and_category_choose_the_arms(frame):
     counts = frame.drop_duplicates(["who", "what"])["what"].value_counts()
     chosen = ratings_model(frame, **COLUMNS, items=[3, 0])
     assert chosen.arm_names == ("item 3", "item 0")
@@ -60,7 +60,7 @@ def test_the_arms_are_those_asked_for(frame):
     assert kinds.arm_names == ("new", "old")
 
 
-def test_a_survey_can_be_taken_once_and_played_often(frame):
+def test_a_survey_can_be_used_as_data(frame):
     ratings = Ratings.from_columns(
         frame["who"].to_numpy(), frame["what"].to_numpy(), frame["stars"].to_numpy()
     )
@@ -71,7 +71,7 @@ def test_a_survey_can_be_taken_once_and_played_often(frame):
 
 
 @pytest.mark.parametrize(
-    "settings",
+    "env_kwargs",
     [
         {"method": "mean+sd", "deviations": 2},
         {"method": "soft", "delta": 0.3},
@@ -82,13 +82,13 @@ def test_a_survey_can_be_taken_once_and_played_often(frame):
         {"train_share": 0.2},
     ],
 )
-def test_every_choice_changes_the_table(frame, settings):
+def test_every_argument_of_the_survey_changes_the_table(frame, env_kwargs):
     base = ratings_model(frame, **COLUMNS, n_arms=4).problem
-    other = ratings_model(frame, **COLUMNS, n_arms=4, **settings).problem
+    other = ratings_model(frame, **COLUMNS, n_arms=4, **env_kwargs).problem
     assert (other.pseudo_rewards != base.pseudo_rewards).any()
 
 
-def test_the_support_may_hold_more_than_the_ratings_that_occur(frame):
+def test_the_support_may_have_ratings_that_do_not_occur(frame):
     support = np.arange(0, 5.5, 0.5)
     problem = ratings_model(frame, **COLUMNS, n_arms=4, reward_support=support).problem
     assert_array_equal(problem.reward_support, support)
@@ -118,18 +118,18 @@ def test_a_changed_folder_or_companion_is_read_again(tmp_path):
         assert "Newer" in ratings_model(data, n_arms=2).arm_names
 
 
-def test_a_survey_takes_no_columns(frame):
+def test_a_survey_with_names_of_columns_is_refused(frame):
     survey = take_survey(
         given := Ratings.from_columns(
             frame["who"].to_numpy(), frame["what"].to_numpy(), frame["stars"].to_numpy()
         ),
         listed_arms(given, [0, 1]),
     )
-    with pytest.raises(ValueError, match="data is a Survey: expected mask, pad and mask_seed"):
+    with pytest.raises(ValueError, match="data is a Survey: expected only mask, pad and mask_seed"):
         ratings_model(survey, user="who")
 
 
-def test_from_a_csv_to_a_plot_in_one_command(frame, tmp_path, capsys):
+def test_one_command_makes_a_plot_from_a_csv(frame, tmp_path, capsys):
     frame.to_csv(tmp_path / "r.csv", index=False)
     arguments = f"run CMAB-Ratings-v0 --set data={tmp_path}/r.csv user=who item=what rating=stars"
     arguments += f" n_arms=5 --agents ucb c-ucb --rounds 50 --trials 3 --out {tmp_path}/out"
@@ -139,11 +139,11 @@ def test_from_a_csv_to_a_plot_in_one_command(frame, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("env_kwargs", "message"),
     [
         ({"user": "nobody"}, "user='nobody' is not a column of the frame"),
         ({"n_arms": 0}, "n_arms=0: expected an integer of at least 1"),
-        ({"items": [3], "n_arms": 2}, r"n_arms=2, items=\[3\].*: expected one of them at most"),
+        ({"items": [3], "n_arms": 2}, r"n_arms=2, items=\[3\].*: expected at most one of them"),
         ({"reward_support": [1, 2, 2]}, "expected increasing numbers"),
         ({"n_arms": 99}, "n_arms=99: expected at most"),
         ({"items": [999]}, "item 999 has no rating"),
@@ -154,12 +154,12 @@ def test_from_a_csv_to_a_plot_in_one_command(frame, tmp_path, capsys):
         ({"mask": 3}, "mask=3"),
     ],
 )
-def test_wrong_settings(frame, settings, message):
+def test_wrong_arguments_are_refused(frame, env_kwargs, message):
     with pytest.raises(ValueError, match=message):
-        ratings_model(frame, **{**COLUMNS, **settings})
+        ratings_model(frame, **{**COLUMNS, **env_kwargs})
 
 
-def test_data_is_needed():
+def test_missing_data_is_refused():
     with pytest.raises(ValueError, match="no ratings: pass data="):
         gym.make("CMAB-Ratings-v0")
     with pytest.raises(FileNotFoundError, match=r"none.csv does not exist"):

@@ -1,3 +1,5 @@
+"""The environments of the bundled tables: MovieLens and Goodreads."""
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -18,17 +20,20 @@ def test_the_tasks_have_the_papers_arms():
 
 
 def test_the_defaults_are_the_papers_first_panels():
-    for task, settings in (("genre", {"mask": 0.25, "pad": 0}), ("movie", {"mask": 0, "pad": 0.1})):
+    for task, env_kwargs in (
+        ("genre", {"mask": 0.25, "pad": 0}),
+        ("movie", {"mask": 0, "pad": 0.1}),
+    ):
         np.testing.assert_array_equal(
             movielens_model(task).problem.pseudo_rewards,
-            movielens_model(task, **settings).problem.pseudo_rewards,
+            movielens_model(task, **env_kwargs).problem.pseudo_rewards,
         )
 
 
 @pytest.mark.parametrize("train_share", [0.5, 0.1])
-def test_every_bundled_setting_plays(train_share):
-    for keywords in ({"task": "movie"}, *({"genre_draw": draw} for draw in range(5))):
-        env = gym.make("CMAB-MovieLens-v0", train_share=train_share, **keywords)
+def test_every_bundled_table_makes_an_environment(train_share):
+    for env_kwargs in ({"task": "movie"}, *({"genre_draw": draw} for draw in range(5))):
+        env = gym.make("CMAB-MovieLens-v0", train_share=train_share, **env_kwargs)
         env.reset(seed=0)
         assert env.step(0)[1] in (1, 2, 3, 4, 5)
     assert gym.make("CMAB-Goodreads-v0", train_share=train_share).reset(seed=0)
@@ -47,13 +52,13 @@ def test_genre_draws_masks_and_pads_change_the_table():
         assert (movielens_model(**change).problem.pseudo_rewards != base).any(), change
 
 
-def test_a_full_mask_leaves_nothing_but_ones_own_reward():
+def test_a_full_mask_hides_all_pseudo_rewards_of_other_arms():
     table = movielens_model("movie", mask=1.0).problem.pseudo_rewards
     assert (table[~np.eye(50, dtype=bool)] == 5).all()
 
 
 @pytest.mark.parametrize(
-    ("keywords", "message"),
+    ("env_kwargs", "message"),
     [
         ({"task": "genres"}, "unknown task 'genres': did you mean 'genre'"),
         ({"mask": -0.1}, "mask=-0.1: expected a number from 0 to 1"),
@@ -68,16 +73,16 @@ def test_a_full_mask_leaves_nothing_but_ones_own_reward():
         ({"pad": True}, "pad=True: expected 0 or more"),
         ({"genre_draw": 9}, "genre_draw from 0 to 4"),
         ({"genre_draw": -1}, "genre_draw=-1: expected an integer of at least 0"),
-        ({"task": "movie", "genre_draw": 1}, "expected it with task='genre' only"),
+        ({"task": "movie", "genre_draw": 1}, "expected task='genre'; leave genre_draw out"),
         ({"mask_seed": 0.5}, "mask_seed=0.5: expected an integer"),
     ],
 )
-def test_wrong_keywords(keywords, message):
+def test_wrong_keyword_arguments_are_refused(env_kwargs, message):
     with pytest.raises(ValueError, match=message):
-        movielens_model(**keywords)
+        movielens_model(**env_kwargs)
 
 
-def test_a_missing_or_wrong_archive(tmp_path):
+def test_a_missing_or_wrong_archive_is_refused(tmp_path):
     with pytest.raises(
         FileNotFoundError, match=r"nowhere.zip does not exist: expected a ratings file"
     ):
@@ -88,14 +93,14 @@ def test_a_missing_or_wrong_archive(tmp_path):
         movielens_model(data=text)
 
 
-def test_ratings_of_another_kind_are_refused(tmp_path):
+def test_an_archive_of_another_source_is_refused(tmp_path):
     path = tmp_path / "ratings.csv"
     path.write_text("user_id,book_id,rating\n" + "".join(f"{u},1,3\n" for u in range(9)))
     with pytest.raises(ValueError, match=r"holds Goodreads.*: expected MovieLens"):
         movielens_model("movie", data=path)
 
 
-def test_the_raw_archive_unlocks_other_settings(raw_data):
+def test_the_raw_archive_gives_the_bundled_table_and_others(raw_data):
     archive = raw_data / "ml-1m.zip"
     same = movielens_model("movie", data=archive)
     np.testing.assert_array_equal(

@@ -1,4 +1,4 @@
-"""What an episode looks like."""
+"""Rendering: tables, pictures and windows."""
 
 import copy
 import pickle
@@ -16,7 +16,9 @@ from strategies import SEEDS, pull_histories, tabular_models
 from cmab_gym.agents import CBandit
 from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.envs import rendering
-from cmab_gym.envs.rendering import Picture, Screen, intervals
+from cmab_gym.envs.picture import Picture
+from cmab_gym.envs.rendering import Screen
+from cmab_gym.envs.scene import intervals
 from cmab_gym.history import CorrelatedHistory
 from cmab_gym.models import HistogramModel
 from cmab_gym.problem import BanditProblem
@@ -24,19 +26,19 @@ from cmab_gym.problem import BanditProblem
 
 @pytest.fixture(autouse=True)
 def no_display(monkeypatch):
-    """A window that nobody sees, and no waiting for those who would."""
+    """Use an invisible window, and do not wait between frames."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     monkeypatch.setattr(rendering.time, "sleep", lambda seconds: None)
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_gymnasium_finds_nothing_to_say_about_any_mode(env_id):
+def test_check_env_accepts_every_render_mode(env_id):
     env = gym.make(env_id, horizon=7, **NEEDS.get(env_id, {})).unwrapped
     assert env.metadata == {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 30}
-    check_env(env)  # which makes one of each mode, too
+    check_env(env)  # makes an environment with each render mode
 
 
-def test_the_table_by_hand():
+def test_the_table_is_as_computed_by_hand():
     env = gym.make("CMAB-Tabular-v0", horizon=1000, render_mode="ansi")
     env.reset(seed=0)
     assert env.render() == (
@@ -46,19 +48,19 @@ def test_the_table_by_hand():
         "  arm 1       0         -    0.000 to    1.000  yes\n"
     )
     rewards = np.array([[env.step(arm)[1] for arm in (0, 1, 1)] for _ in range(10)])
-    ones, others = rewards[:, 0].mean(), rewards[:, 1:].mean()
+    mean, other_mean = rewards[:, 0].mean(), rewards[:, 1:].mean()
     radius = [np.sqrt(np.log(2 / 0.05) / (2 * pulls)) for pulls in (10, 20)]
     # s10(r) is 0.7 for r = 0 and 0.4 for r = 1; s01(r) is 0.8 and 0.5. Only arm 1 has t/2 pulls.
-    first = 0.8 - 0.3 * others >= others
+    n_competitive = 1 + (0.8 - 0.3 * other_mean >= other_mean)
     lines = env.render().splitlines()
-    assert lines[0] == f"round 30 of 1,000    regret 4.0    competitive {1 + first} of 2 arms"
+    assert lines[0] == f"round 30 of 1,000    regret 4.0    competitive {n_competitive} of 2 arms"
     assert lines[2].split() == (
-        f"arm 0 10 {ones:.3f} {max(ones - radius[0], 0):.3f} to {min(ones + radius[0], 1):.3f} "
-        f"{'yes' if first else 'no'}".split()
+        f"arm 0 10 {mean:.3f} {max(mean - radius[0], 0):.3f} to {min(mean + radius[0], 1):.3f} "
+        f"{'yes' if n_competitive == 2 else 'no'}".split()
     )
     assert lines[3].split() == (
-        f"> arm 1 20 {others:.3f} {max(others - radius[1], 0):.3f} to "
-        f"{min(others + radius[1], 1):.3f} yes".split()
+        f"> arm 1 20 {other_mean:.3f} {max(other_mean - radius[1], 0):.3f} to "
+        f"{min(other_mean + radius[1], 1):.3f} yes".split()
     )
 
 
@@ -66,20 +68,20 @@ def test_the_table_by_hand():
 def test_the_competitive_arms_are_those_that_c_bandit_allows(data):
     model = data.draw(tabular_models())
     arms = data.draw(pull_histories(model))
-    seen, agent = CorrelatedHistory(model.problem, 2), CBandit(UCB())
+    history, agent = CorrelatedHistory(model.problem, 2), CBandit(UCB())
     agent.reset(model.problem, 2, 0)
     rng = np.random.default_rng(data.draw(SEEDS))
     for t, pulled in enumerate(arms):
         rewards = model.pull(model.draw(rng, 2), pulled[:, None])[0][:, 0]
-        seen.update(pulled, rewards)
+        history.update(pulled, rewards)
         agent.update(pulled, rewards)
         if t + 1 >= model.n_arms:
-            assert_array_equal(seen.competitive, agent.allowed_arms())
-    assert_allclose(seen.phi, agent.phi)
+            assert_array_equal(history.competitive, agent.allowed_arms())
+    assert_allclose(history.phi, agent.phi)
 
 
-def test_intervals_hold_as_often_as_they_say():
-    """Of 2000 trials 95 % or more; the chance of fewer than 93.5 % is below 0.2 %."""
+def test_intervals_contain_the_mean_in_95_percent_of_all_trials():
+    # With coverage 95 %, less than 93.5 % of 2000 trials has a probability below 0.2 %.
     rng = np.random.default_rng(0)
     pulls = rng.integers(1, 200, 2000)
     means = rng.binomial(pulls, 0.5) / pulls * 4 + 1
@@ -90,7 +92,7 @@ def test_intervals_hold_as_often_as_they_say():
     assert_array_equal(intervals(np.zeros(1, int), np.zeros(1), (1, 5)), [[1], [5]])
 
 
-def test_a_picture_shows_the_scene_and_nothing_of_those_before():
+def test_a_picture_shows_nothing_of_earlier_scenes():
     model = gym.make("CMAB-MovieLens-v0").unwrapped.model
     screen, rng = Screen(model, 200, 2), np.random.default_rng(0)
     picture = Picture(screen.scene(0))
@@ -104,7 +106,7 @@ def test_a_picture_shows_the_scene_and_nothing_of_those_before():
             assert (one != other).any()
     assert one.dtype == np.uint8
     assert one.shape[2] == 3
-    assert one.shape[0] % 2 == one.shape[1] % 2 == 0  # films have even sizes
+    assert one.shape[0] % 2 == one.shape[1] % 2 == 0  # video encoders need even sizes
     screen.begin()
     assert_array_equal(
         picture.draw(screen.scene(0)), Picture(screen.scene(0)).draw(screen.scene(0))
@@ -112,7 +114,7 @@ def test_a_picture_shows_the_scene_and_nothing_of_those_before():
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
-def test_a_copy_shows_the_same(clone):
+def test_a_copy_renders_the_same(clone):
     env = gym.make("CMAB-Latent-v0", render_mode="rgb_array")
     env.reset(seed=0)
     env.step(1)
@@ -124,17 +126,21 @@ def test_a_copy_shows_the_same(clone):
 
 
 def test_a_window_opens_closes_and_opens_again():
+    import pygame
+
     env = gym.make("CMAB-Tabular-v0", render_mode="human")
     env.reset(seed=0)
     env.step(0)
     assert env.render() is None
-    window = env.unwrapped._screen._window._pygame.display.get_surface()
+    window = pygame.display.get_surface()
     assert window.get_size()[0] == 960
     shown = np.array([window.get_at((300, y))[:3] for y in range(window.get_size()[1])])
     assert (shown == (31, 119, 180)).all(axis=1).any()  # a blue bar
     env.close()
+    assert pygame.display.get_surface() is None
     env.close()
     env.reset(seed=0)
+    assert pygame.display.get_surface() is not None
     env.close()
 
 
@@ -157,9 +163,19 @@ def test_a_window_needs_a_display(monkeypatch):
     assert rendering.pygame_with_a_display() is None
 
 
-def test_no_mode_costs_nothing_and_a_wrong_one_is_refused():
+def test_without_a_render_mode_nothing_is_recorded(monkeypatch):
+    for method in ("begin", "update"):
+        monkeypatch.setattr(Screen, method, lambda *_: pytest.fail("recorded for a screen"))
+    env = gym.make("CMAB-Tabular-v0")
+    env.reset(seed=0)
+    env.step(0)
+    envs = gym.make_vec("CMAB-Tabular-v0", num_envs=2)
+    envs.reset(seed=0)
+    envs.step(np.array([0, 1]))
+
+
+def test_a_missing_render_mode_is_a_warning_and_a_wrong_one_an_error():
     env = gym.make("CMAB-Tabular-v0").unwrapped
-    assert env._screen is None
     env.reset(seed=0)
     with pytest.warns(UserWarning, match=r"without a render mode: expected one of .*'rgb_array'"):
         assert env.render() is None
@@ -173,10 +189,10 @@ def test_no_mode_costs_nothing_and_a_wrong_one_is_refused():
 
 
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
-def test_native_and_sync_vector_environments_look_the_same(mode):
-    settings = {"num_envs": 2, "horizon": 3, "render_mode": mode}
-    native = gym.make_vec("CMAB-MovieLens-v0", **settings)
-    sync = gym.make_vec("CMAB-MovieLens-v0", vectorization_mode="sync", **settings)
+def test_native_and_sync_vector_environments_render_the_same(mode):
+    env_kwargs = {"num_envs": 2, "horizon": 3, "render_mode": mode}
+    native = gym.make_vec("CMAB-MovieLens-v0", **env_kwargs)
+    sync = gym.make_vec("CMAB-MovieLens-v0", vectorization_mode="sync", **env_kwargs)
     native.reset(seed=0)
     sync.reset(seed=0)
     for t in range(5):
@@ -186,7 +202,7 @@ def test_native_and_sync_vector_environments_look_the_same(mode):
             assert_array_equal(one, other)
 
 
-def test_frames_can_be_collected():
+def test_render_mode_ansi_list_collects_the_tables():
     env = gym.make("CMAB-Tabular-v0", render_mode="ansi_list")
     env.reset(seed=0)
     env.step(0)
@@ -196,7 +212,7 @@ def test_frames_can_be_collected():
     ]
 
 
-def test_hundreds_of_arms_fit():
+def test_a_picture_of_hundreds_of_arms_has_a_limited_height():
     table = np.full((300, 300, 2), 1.0)
     table[np.arange(300), np.arange(300)] = [0, 1]
     model = HistogramModel(np.ones((300, 2)), BanditProblem(table, np.array([0.0, 1]), (0, 1)))

@@ -1,4 +1,4 @@
-"""The environments as stable-baselines3 wants them."""
+"""The environments in stable-baselines3."""
 
 import os
 import subprocess
@@ -44,8 +44,8 @@ WRAPPERS = {
 }
 
 
-def make(env_id, wrappers=(), **settings):
-    env = gym.make(env_id, **settings)
+def make(env_id, wrappers=(), **env_kwargs):
+    env = gym.make(env_id, **env_kwargs)
     for wrapper in wrappers:
         env = wrapper(env)
     return env
@@ -56,7 +56,7 @@ def make(env_id, wrappers=(), **settings):
     ("env_id", "wrappers"),
     [*((env_id, "none") for env_id in IDS), *(("CMAB-MovieLens-v0", name) for name in WRAPPERS)],
 )
-def test_check_env_finds_nothing(env_id, wrappers, horizon):
+def test_check_env_of_stable_baselines3_accepts_the_environments(env_id, wrappers, horizon):
     from stable_baselines3.common.env_checker import check_env
 
     env = make(env_id, WRAPPERS.get(wrappers, []), horizon=horizon, **IDS[env_id])
@@ -65,12 +65,12 @@ def test_check_env_finds_nothing(env_id, wrappers, horizon):
         check_env(env, warn=True)
 
 
-def test_check_env_finds_what_is_wrong():
+def test_check_env_of_stable_baselines3_refuses_a_wrong_environment():
     from stable_baselines3.common.env_checker import check_env
 
     class Wrong(gym.Wrapper):
-        def reset(self, **given):
-            return super().reset(**given)[0]
+        def reset(self, **kwargs):
+            return super().reset(**kwargs)[0]
 
     with pytest.raises(AssertionError, match="reset"):
         check_env(Wrong(make("CMAB-Tabular-v0")), warn=True)
@@ -86,7 +86,7 @@ def subproc(start_method, makers):
     from stable_baselines3.common.vec_env import SubprocVecEnv
 
     with warnings.catch_warnings():
-        # Python 3.12 and newer warn of every fork of a process with threads, such as torch's.
+        # Since version 3.12, Python warns of a fork of a process with threads, such as torch's.
         warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
         return SubprocVecEnv(makers, start_method=start_method)
 
@@ -99,9 +99,9 @@ VEC_ENVS = {
 
 
 @pytest.mark.parametrize("kind", VEC_ENVS)
-def test_a_vec_env_plays_what_its_environments_play(kind):
+def test_a_vec_env_gives_what_its_environments_give(kind):
     if kind == "fork":
-        # In a new process: this one has threads, with which a fork may never end.
+        # In a new process: a fork of this one, which has threads, may hang.
         code = f"import runpy; runpy.run_path({__file__!r})['compare_vec_env']('fork')"
         paths = os.pathsep.join(path for path in sys.path if path)
         done = subprocess.run(
@@ -117,7 +117,7 @@ def test_a_vec_env_plays_what_its_environments_play(kind):
 
 
 def compare_vec_env(kind):
-    def make_one():  # inside, so that another process needs no import of this file
+    def make_one():  # local, so that other processes need not import this file
         return HistoryObservation(gym.make("CMAB-Tabular-v0", horizon=7, preset="table1-b"))
 
     vec_env = VEC_ENVS[kind]([make_one, make_one])
@@ -125,7 +125,7 @@ def compare_vec_env(kind):
     arms = np.random.default_rng(0).integers(0, 2, (20, 2))
     try:
         vec_env.seed(5)
-        seen = [vec_env.reset()]
+        observed = [vec_env.reset()]
         expected = [np.stack([env.reset(seed=5 + i)[0] for i, env in enumerate(alone)])]
         for round_, pulled in enumerate(arms, start=1):
             observations, rewards, dones, infos = vec_env.step(pulled)
@@ -137,7 +137,7 @@ def compare_vec_env(kind):
                 last = np.stack([info["terminal_observation"] for info in infos])
                 assert np.array_equal(last, np.stack([step[0] for step in steps]))
                 assert not infos[0]["TimeLimit.truncated"]
-            seen.append(observations)
+            observed.append(observations)
             expected.append(
                 np.stack(
                     [
@@ -146,7 +146,7 @@ def compare_vec_env(kind):
                     ]
                 )
             )
-        assert np.array_equal(np.stack(seen), np.stack(expected))
+        assert np.array_equal(np.stack(observed), np.stack(expected))
     finally:
         vec_env.close()
 

@@ -357,7 +357,7 @@ def test_settings_are_in_the_manifest(tmp_path):
         ("- ucb", "- c-ts(beta=1)", r"is there twice .*agents\[0\].*agents\[1\].*each once"),
         ("CMAB-M", "CMAB-m", r"environments\[1\]: unknown environment .*did you mean 'CMAB-Mov"),
         ("three-armed", "four", r"environments\[0\]: unknown preset 'four'"),
-        ("preset", "prest", r"environments\[0\]: unknown keyword of Tabular 'prest'"),
+        ("preset", "prest", r"environments\[0\]: unknown keyword argument of Tabular 'prest'"),
         ("preset: [table1-a", "horizon: [3", r"environments\[0\]: horizon=3 among"),
         (FILE, "environments: [1", r"sweep.yaml is no YAML \(while parsing"),
         (FILE, "- ucb", r"sweep.yaml holds no keys: expected environments, agents, rounds"),

@@ -1,3 +1,5 @@
+"""Gaps, phi and competitive arms, against the paper and against laws."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import TabularModel
 from cmab_gym.theory import analyse, analyse_means, count_competitive
 
-# What the paper prints, or implies: means, some phi[l, k], C.
+# What the paper prints or implies: means, some phi[l, k], C.
 TABULAR = {
     "table1-a": ([0.6, 0.4], {(1, 0): 0.52}, 1),
     "table1-b": ([0.4, 0.5], {(0, 1): 0.65}, 2),
@@ -27,26 +29,26 @@ LATENT = {
 
 
 @pytest.mark.parametrize("preset", TABULAR)
-def test_tables_of_the_paper(preset):
+def test_the_analysis_of_the_papers_tables_is_the_papers(preset):
     check(analyse(tabular_model(preset)), *TABULAR[preset], tolerance=1e-9)
 
 
 @pytest.mark.parametrize("preset", LATENT)
-def test_latent_examples_of_the_paper(preset):
+def test_the_analysis_of_the_papers_latent_examples_is_the_papers(preset):
     check(analyse(latent_model(preset)), *LATENT[preset], tolerance=5e-4)
 
 
 def check(analysis, means, phi, n_competitive, tolerance):
     np.testing.assert_allclose(analysis.means, means, atol=tolerance)
     np.testing.assert_allclose(analysis.gaps, max(means) - np.array(means), atol=2 * tolerance)
-    for place, value in phi.items():
-        assert analysis.phi[place] == pytest.approx(value, abs=tolerance)
+    for position, value in phi.items():
+        assert analysis.phi[position] == pytest.approx(value, abs=tolerance)
     np.testing.assert_allclose(np.diag(analysis.phi), analysis.means)
     assert analysis.n_competitive == n_competitive
 
 
 @given(tabular_models())
-def test_exact_conditional_means_leave_only_the_best_arms_competitive(model):
+def test_with_exact_conditional_means_only_the_best_arms_are_competitive(model):
     analysis = analyse(model)
     ties = np.isclose(model.means, model.means.max(), atol=1e-9)
     np.testing.assert_array_equal(analysis.competitive, ties)
@@ -62,13 +64,13 @@ def test_relabelling_the_arms_relabels_the_analysis(model, random):
 
 
 @given(tabular_models(), st.floats(-5, 5))
-def test_shifting_all_rewards_leaves_the_gaps(model, shift):
+def test_shifting_all_rewards_does_not_change_the_gaps(model, shift):
     other = TabularModel(np.asarray(model.outcomes) + shift, model.probabilities)
     np.testing.assert_allclose(analyse(other).gaps, analyse(model).gaps, atol=1e-9)
 
 
 @pytest.mark.parametrize(("pad", "low", "high"), [(0.1, 6, 8), (0.4, 22, 27), (0.6, 38, 40)])
-def test_competitive_movies_as_published(pad, low, high):
+def test_the_number_of_competitive_movies_is_as_published(pad, low, high):
     model = movielens_model("movie", pad=pad)
     counts = [count_competitive(model, np.random.default_rng(seed)) for seed in range(8)]
     assert low <= min(counts)
@@ -77,16 +79,16 @@ def test_competitive_movies_as_published(pad, low, high):
 
 
 @pytest.mark.parametrize(("pad", "expected"), [(0.1, 11), (0.4, 30), (0.6, 40)])
-def test_competitive_movies_with_a_tenth_of_the_data(pad, expected):
+def test_the_number_of_competitive_movies_with_a_tenth_of_the_data_is_known(pad, expected):
     model = movielens_model("movie", train_share=0.1, pad=pad)
     assert analyse(model).n_competitive == expected
 
 
-def test_counting_needs_a_pull():
+def test_counting_without_a_pull_is_refused():
     with pytest.raises(ValueError, match="rounds=0: expected an integer of at least 1"):
         count_competitive(tabular_model(), np.random.default_rng(0), rounds=0)
 
 
-def test_phi_must_fit_the_means():
+def test_a_phi_whose_shape_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"phi has shape \(2, 3\): expected \(K, K\) with K = 2"):
         analyse_means(np.ones(2), np.ones((2, 3)))

@@ -1,4 +1,4 @@
-"""The lower bound with all that pseudo-rewards tell, against other ways to compute it."""
+"""The Graves-Lai bound, compared with other ways to compute it."""
 
 import numpy as np
 import pytest
@@ -16,18 +16,18 @@ from cmab_gym.theory import NoBoundError, graves_lai_bound, lai_robbins_bound
 
 # Given arm 0's rewards, arm 1's mean is at most .6 * .4 + .4 * .7 = .52 < .6 in table 1 (a), and
 # 3 * .2 = .6 < .7 in the appendix: d <= 2 b and b <= .2, so b + d <= 3 b. In (b) arm 0's mean may
-# reach 9/14 > .5, and nothing is in the way of its nearest distribution: as without structure.
+# reach 9/14 > .5, and no constraint excludes its nearest distribution: as without structure.
 @pytest.mark.parametrize(
     ("preset", "constant"), [("table1-a", 0), ("table1-b", 4.966), ("appendix", 0)]
 )
-def test_known_constants(preset, constant):
+def test_the_constants_of_the_papers_tables_are_known(preset, constant):
     bound = graves_lai_bound(tabular_model(preset))
     assert bound.constant == pytest.approx(constant, abs=5e-4)
     assert bound.error <= 1e-4
     assert bound.pulls[tabular_model(preset).means.argmax()] == 0
 
 
-def test_an_arm_that_could_be_best_only_just_costs_nothing():
+def test_an_arm_that_can_only_equal_the_best_costs_nothing():
     # Arm 1's mean is at most .5 * .2 + .5 * s: with s = 1 that is .6, the best arm's mean is .5.
     # With s = .8 both are .5, and arm 1 is never better.
     def constant(s):
@@ -40,7 +40,7 @@ def test_an_arm_that_could_be_best_only_just_costs_nothing():
     assert constant(1) == pytest.approx(0.25 / bernoulli_kl(0.25, 0.5), rel=1e-4)
 
 
-# SciPy up to 1.11 warns when its SLSQP has to step back inside the bounds.
+# SciPy up to 1.11 warns when its SLSQP leaves the bounds and returns.
 STEPS_BACK = "ignore:Values in x were outside bounds:RuntimeWarning"
 
 
@@ -49,19 +49,19 @@ def bernoulli_kl(p, q):
 
 
 def random_model(seed, n_arms, size, loosen=(0, 0.1, 0.3, 9)):
-    """A joint distribution over all outcomes; entries of the table loosened, each by a choice."""
+    """Draw a joint distribution over all outcomes; loosen each entry of the table at random."""
     rng = np.random.default_rng(seed)
     axes = np.meshgrid(*[np.arange(size)] * n_arms, indexing="ij")
     outcomes = np.stack(axes, axis=-1).reshape(-1, n_arms).astype(float)
-    chances = rng.dirichlet(np.full(len(outcomes), 0.5))
-    table = TabularModel(outcomes, chances).problem.pseudo_rewards
+    probabilities = rng.dirichlet(np.full(len(outcomes), 0.5))
+    table = TabularModel(outcomes, probabilities).problem.pseudo_rewards
     table = np.minimum(table + rng.choice(loosen, table.shape), size - 1)
     table[np.arange(n_arms), np.arange(n_arms)] = np.arange(size)
-    return TabularModel(outcomes, chances, table)
+    return TabularModel(outcomes, probabilities, table)
 
 
 def least_information(model, eta, rival):
-    """Minimise sum_k eta_k KL(P_k, Q_k) over Q with a general solver, from the definition."""
+    """Minimise sum_k eta_k KL(P_k, Q_k) over Q, from the definition, with a general solver."""
     best, problem = int(model.means.argmax()), model.problem
     outcomes = np.asarray(model.outcomes)
     index = problem.reward_index(outcomes)
@@ -106,10 +106,10 @@ def least_information(model, eta, rival):
     return found.fun if found.success else np.inf
 
 
-# Seeds in which pseudo-rewards lower the constant, and not to 0.
+# With these seeds pseudo-rewards lower the constant, but not to 0.
 @pytest.mark.filterwarnings(STEPS_BACK)
 @pytest.mark.parametrize("seed", [6, 111, 323])
-def test_two_arms_with_three_rewards_as_a_general_solver_finds(seed):
+def test_two_arms_with_three_rewards_agree_with_a_general_solver(seed):
     model = random_model(seed, 2, 3)
     bound = graves_lai_bound(model)
     arm = int(model.means.argmin())
@@ -118,18 +118,18 @@ def test_two_arms_with_three_rewards_as_a_general_solver_finds(seed):
     assert bound.constant == pytest.approx(model.gaps[arm] / information, rel=1e-3)
 
 
-# Seeds in which pseudo-rewards lower the constant, both arms are to be explored, and by other
-# numbers of pulls than without structure.
+# With these seeds pseudo-rewards lower the constant, and both arms are explored, with other numbers
+# of pulls than without structure.
 @pytest.mark.filterwarnings(STEPS_BACK)
 @pytest.mark.parametrize("seed", [92, 271])
-def test_three_arms_as_a_search_over_all_explorations_finds(seed):
+def test_three_arms_agree_with_a_search_over_all_explorations(seed):
     model = random_model(seed, 3, 2, (0.05, 0.1, 0.2, 9))
     bound = graves_lai_bound(model)
     others = np.flatnonzero(model.gaps)
     assert (bound.pulls[others] > 0.1).all()
     assert 0 < bound.constant < 0.9 * lai_robbins_bound(model).constant
 
-    def cost(eta):  # of eta, once scaled so that every Q can be told
+    def cost(eta):  # after scaling eta so that it distinguishes every Q
         return eta @ model.gaps / min(least_information(model, eta, arm) for arm in others)
 
     assert cost(bound.pulls) == pytest.approx(bound.constant, rel=1e-3)
@@ -142,8 +142,8 @@ def test_three_arms_as_a_search_over_all_explorations_finds(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_nothing_known_is_no_structure(seed):
-    # Also for three arms: then the mixture over the arms that become best is what adds their parts.
+def test_without_knowledge_the_bound_is_that_without_structure(seed):
+    # With three arms, this needs the mixture over the arms that become best.
     model = random_model(seed, 3, 3, loosen=(9,))
     without = lai_robbins_bound(model)
     bound = graves_lai_bound(model)
@@ -151,15 +151,15 @@ def test_nothing_known_is_no_structure(seed):
     np.testing.assert_allclose(bound.pulls, without.pulls, rtol=0.02, atol=1e-2)
 
 
-def clear(model):
-    """Whether gaps are large enough for the accuracy of linear programmes."""
+def has_clear_gaps(model):
+    """Tell whether the gaps are large enough for the accuracy of linear programs."""
     return np.sort(model.gaps)[1] > 0.02 * model.problem.reward_range
 
 
 @settings(max_examples=50, deadline=None)
 @given(tabular_models(max_arms=3, max_outcomes=5))
 def test_conditional_means_as_pseudo_rewards_allow_bounded_regret(model):
-    assume(clear(model))
+    assume(has_clear_gaps(model))
     assert graves_lai_bound(model).constant == 0
 
 
@@ -167,7 +167,7 @@ def test_conditional_means_as_pseudo_rewards_allow_bounded_regret(model):
 @given(SEEDS, st.sampled_from([(2, 2), (2, 4), (3, 2), (3, 3)]))
 def test_a_looser_table_never_lowers_the_constant(seed, sizes):
     model = random_model(seed, *sizes)
-    assume(clear(model))
+    assume(has_clear_gaps(model))
     rng = np.random.default_rng(seed)
     table = model.problem.pseudo_rewards.copy()
     table[rng.random(table.shape) < 0.5] = sizes[1] - 1
@@ -184,16 +184,16 @@ def test_a_looser_table_never_lowers_the_constant(seed, sizes):
 
 @settings(max_examples=15, deadline=None)
 @given(SEEDS, st.floats(0.1, 20), st.floats(-5, 5))
-def test_the_unit_of_the_rewards_is_that_of_the_constant(seed, factor, shift):
+def test_the_constant_has_the_unit_of_the_rewards(seed, factor, shift):
     model = random_model(seed, 2, 3)
-    assume(clear(model))
+    assume(has_clear_gaps(model))
     table = factor * model.problem.pseudo_rewards + shift
     other = TabularModel(factor * np.asarray(model.outcomes) + shift, model.probabilities, table)
     here, there = graves_lai_bound(model), graves_lai_bound(other)
     assert there.constant == pytest.approx(factor * here.constant, rel=1e-4)
 
 
-def test_models_that_are_refused():
+def test_models_without_the_bound_are_refused():
     with pytest.raises(NoBoundError, match=r"50 arms of 5 rewards have .* at most 256"):
         graves_lai_bound(movielens_model("movie"))
     with pytest.raises(NoBoundError, match="the rewards are continuous"):

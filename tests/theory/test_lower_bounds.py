@@ -1,4 +1,4 @@
-"""Lower bounds without structure, and Theorem 3."""
+"""Lower bounds without structure, and Theorem 3 of the paper."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def bernoulli_kl(p, q):
         ("appendix", 4.428, 0.1 / bernoulli_kl(0.6, 0.7)),
     ],
 )
-def test_known_constants(preset, constant, by_hand):
+def test_the_constants_of_the_papers_tables_are_known(preset, constant, by_hand):
     bound = lai_robbins_bound(tabular_model(preset))
     assert bound.constant == pytest.approx(constant, abs=5e-4)
     assert bound.constant == pytest.approx(by_hand, rel=1e-9)
@@ -35,13 +35,13 @@ def test_known_constants(preset, constant, by_hand):
 
 
 @given(st.floats(0.01, 0.98), st.floats(0.005, 0.995))
-def test_two_rewards_give_the_divergence_of_bernoulli(p, share):
+def test_k_inf_of_two_rewards_is_the_bernoulli_divergence(p, share):
     q = p + share * (1 - p)
     value = kl_inf(np.array([1 - p, p]), np.array([0.0, 1.0]), q)
     assert value == pytest.approx(bernoulli_kl(p, q), rel=1e-7, abs=1e-12)
 
 
-# SciPy up to 1.11 warns when its SLSQP has to step back inside the bounds.
+# SciPy up to 1.11 warns when its SLSQP leaves the bounds and returns.
 @pytest.mark.filterwarnings("ignore:Values in x were outside bounds:RuntimeWarning")
 @pytest.mark.parametrize("seed", range(10))
 def test_k_inf_is_the_least_divergence(seed):
@@ -50,7 +50,7 @@ def test_k_inf_is_the_least_divergence(seed):
     pmf = rng.dirichlet(np.full(4, 2.0))
     mean = float(pmf @ support)
     mean += rng.uniform(0.1, 0.8) * (support[-1] - mean)
-    found = minimize(  # from the definition, by a general solver
+    found = minimize(  # from the definition, with a general solver
         lambda q: pmf @ np.log(pmf / q),
         np.full(4, 0.25),
         jac=lambda q: -pmf / q,
@@ -66,7 +66,7 @@ def test_k_inf_is_the_least_divergence(seed):
     assert kl_inf(pmf, support, mean) == pytest.approx(found.fun, rel=1e-5)
 
 
-def test_a_reward_that_only_others_give_makes_an_arm_harder_to_rule_out():
+def test_k_inf_takes_rewards_into_account_that_only_other_arms_give():
     # Arm 1 gives 0 or 1, but 2 is a possible reward: K_inf = max over lambda <= 1/(2 - mu*) of
     # E ln(1 - lambda (R - mu*)), at the end lambda = 2 for mu* = 1.5: .5 ln 4 + .5 ln 2 = 1.5 ln 2.
     model = TabularModel([[1, 0], [2, 1]], [0.5, 0.5])
@@ -76,11 +76,11 @@ def test_a_reward_that_only_others_give_makes_an_arm_harder_to_rule_out():
     assert lai_robbins_bound(model).constant == pytest.approx(1 / (1.5 * np.log(2)))
 
 
-def test_an_arm_that_always_gives_the_most_costs_nothing_to_know():
+def test_a_best_arm_that_always_gives_the_largest_reward_makes_the_bound_0():
     assert lai_robbins_bound(TabularModel([[1, 0], [1, 1]], [0.5, 0.5])).constant == 0
 
 
-def test_every_arm_adds_its_part_and_best_arms_add_none():
+def test_the_constant_is_the_sum_over_the_arms_that_are_not_best():
     bound = lai_robbins_bound(movielens_model("genre"))
     model = movielens_model("genre")
     assert bound.constant == pytest.approx(bound.pulls @ model.gaps)
@@ -95,8 +95,8 @@ def test_continuous_rewards_are_refused():
         lai_robbins_bound(latent_model("two-arm-a"))
 
 
-def test_theorem_3():
-    # Gaps .2411 and .2143; arm 1 alone is competitive, arm 2's divergence is not looked at.
+def test_theorem_3_by_hand():
+    # Gaps .2411 and .2143; only arm 1 is competitive, so arm 2's divergence is ignored.
     two = analyse(latent_model("three-arm-b"))
     assert latent_bound(two, [0, 0.5, 0]) == pytest.approx(two.gaps[1] / 0.5)
     one, three = analyse(latent_model("three-arm-a")), analyse(latent_model("three-arm-c"))
@@ -104,5 +104,5 @@ def test_theorem_3():
     assert latent_bound(three, [0.1, 0.1, 0]) == pytest.approx(three.gaps[1] / 0.1)
     with pytest.raises(ValueError, match="above 0 for the competitive arms"):
         latent_bound(two, [0, 0, 1])
-    with pytest.raises(ValueError, match=r"divergences \(2,\): expected \(3,\)"):
+    with pytest.raises(ValueError, match=r"divergences has shape \(2,\): expected \(3,\)"):
         latent_bound(two, [1, 1])

@@ -1,4 +1,4 @@
-"""The right-hand sides of Theorems 1 and 2, and C-UCB below them."""
+"""The bounds of Theorems 1 and 2, and C-UCB's pulls compared with them."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_t0_by_hand():
 
 
 @given(st.floats(0.05, 1), st.integers(2, 60))
-def test_t0_is_the_first_round_that_the_theorem_asks_for(gap, n_arms):
+def test_t0_is_the_first_round_that_meets_the_theorems_condition(gap, n_arms):
     t0 = first_round(gap, n_arms)
 
     def enough(tau):
@@ -51,7 +51,7 @@ def test_t0_is_the_first_round_that_the_theorem_asks_for(gap, n_arms):
     assert not enough(np.linspace(2, t0 - 1, 500)).any()
 
 
-def test_t0_of_a_tiny_gap_is_no_endless_search():
+def test_t0_of_a_tiny_gap_is_found_at_once():
     assert 1e17 < first_round(1e-7, 2) < 1e18
 
 
@@ -64,7 +64,7 @@ def test_t0_of_a_tiny_gap_is_no_endless_search():
     st.integers(2, 60),
 )
 def test_closed_forms_equal_the_sums_of_the_theorems(rounds, n_arms, smallest, larger, t0):
-    # Rounding aside: math in a loop, term by term as the theorems state them.
+    # Up to rounding errors: here term by term, as the theorems state them.
     gap = min(1.0, smallest * larger)
     each = range(1, rounds + 1)
     one = n_arms * t0 + sum(3 * t**-3 for t in each)
@@ -80,32 +80,32 @@ def test_rounds_may_be_an_array():
     rounds = np.array([[1, 10, 5000], [10**6, 10**7, 10**9]])
     assert bound.pulls(rounds).shape == (2, 3, 3)
     assert bound.regret(rounds).shape == (2, 3)
-    for place, number in np.ndenumerate(rounds):
-        np.testing.assert_allclose(bound.pulls(rounds)[place], bound.pulls(number))
-        assert bound.regret(number) == pytest.approx(bound.pulls(number) @ bound.gaps)
+    for position, T in np.ndenumerate(rounds):
+        np.testing.assert_allclose(bound.pulls(rounds)[position], bound.pulls(T))
+        assert bound.regret(T) == pytest.approx(bound.pulls(T) @ bound.gaps)
     assert (np.diff(bound.regret(rounds).ravel()) >= 0).all()
 
 
-def test_three_armed_table_gets_theorem_2_for_arm_1_and_theorem_1_for_arm_2():
-    # B = 2, gaps .15 and .7, pseudo-gaps -.1 and .16. So Delta_min / B = .075, which is less than
-    # the pseudo-gap of arm 2 divided by B, .08, and decides its t0.
+def test_theorem_2_bounds_a_competitive_arm_and_theorem_1_a_non_competitive_one():
+    # B = 2, gaps .15 and .7, pseudo-gaps -.1 and .16. So Delta_min / B = .075 is less than the
+    # pseudo-gap of arm 2 divided by B, .08, and determines its t0.
     bound = c_ucb_bound(tabular_model("three-armed"))
     np.testing.assert_array_equal(bound.competitive, [True, True, False])
     np.testing.assert_array_equal(np.isnan(bound.t0), [True, True, False])
     assert bound.t0[2] == first_round(0.075, 3)
-    own = [
+    expected = [
         5000,
         competitive_pulls(5000, 0.075, 0.075, 3),
         non_competitive_pulls(5000, bound.t0[2], 3),
     ]
-    np.testing.assert_allclose(bound.pulls(5000), own)
-    assert bound.regret(5000) == pytest.approx(0.15 * own[1] + 0.7 * own[2])
+    np.testing.assert_allclose(bound.pulls(5000), expected)
+    assert bound.regret(5000) == pytest.approx(0.15 * expected[1] + 0.7 * expected[2])
     assert bound.constant == pytest.approx(8 * 4 / 0.15)
     far = bound.regret([1e30, 1e40])
     assert (far[1] - far[0]) / np.log(1e10) == pytest.approx(bound.constant, rel=1e-6)
 
 
-def test_regret_is_bounded_where_one_arm_is_competitive():
+def test_regret_is_bounded_if_only_the_best_arm_is_competitive():
     bound = c_ucb_bound(tabular_model("table1-a"))
     assert bound.constant == 0
     assert bound.regret(1e12) == pytest.approx(bound.regret(1e9), rel=1e-6)
@@ -113,39 +113,39 @@ def test_regret_is_bounded_where_one_arm_is_competitive():
 
 @settings(deadline=None)
 @given(SEEDS, st.floats(0.1, 20), st.floats(-5, 5))
-def test_the_unit_of_the_rewards_changes_no_pulls(seed, factor, shift):
+def test_the_unit_of_the_rewards_does_not_change_the_pulls(seed, factor, shift):
     rng = np.random.default_rng(seed)
-    outcomes, chances = rng.integers(0, 5, (6, 3)).astype(float), rng.dirichlet(np.ones(6))
-    one = TabularModel(outcomes, chances)
-    other = TabularModel(factor * outcomes + shift, chances)
+    outcomes, probabilities = rng.integers(0, 5, (6, 3)).astype(float), rng.dirichlet(np.ones(6))
+    one = TabularModel(outcomes, probabilities)
+    other = TabularModel(factor * outcomes + shift, probabilities)
     assume(np.diff(np.sort(one.means))[-1] > 1e-3)
     here, there = c_ucb_bound(one), c_ucb_bound(other)
     np.testing.assert_allclose(there.pulls(5000), here.pulls(5000), rtol=1e-4)
     assert there.regret(5000) == pytest.approx(factor * here.regret(5000), rel=1e-4)
 
 
-def test_a_larger_scale_explores_more():
+def test_a_larger_scale_has_a_larger_bound():
     model = tabular_model("table1-b")
     assert c_ucb_bound(model, B=2).regret(10**6) > c_ucb_bound(model).regret(10**6)
 
 
-def test_models_to_which_the_theorems_do_not_apply():
+def test_models_without_the_bound_are_refused():
     model = tabular_model("table1-a")
-    with pytest.raises(NoBoundError, match=r"lie 1 apart, more than B = 0\.5"):
+    with pytest.raises(NoBoundError, match=r"are 1 apart, more than B = 0\.5"):
         c_ucb_bound(model, B=0.5)
     with pytest.raises(ValueError, match="B=0: expected a number above 0"):
         c_ucb_bound(model, B=0)
     with pytest.raises(NoBoundError, match="arms 0 and 1 are both best"):
         c_ucb_bound(TabularModel.from_pmf([[0.25, 0.25], [0.25, 0.25]]))
-    # Arm 0 is best with a mean of .6, but 0.3 is said to be the most that it can give on average.
+    # Arm 0 is best with a mean of .6, but its pseudo-rewards given arm 1 are 0.3.
     wrong = [[[0, 1], [0.3, 0.3]], [[1, 1], [0, 1]]]
     pmf = [[0.2, 0.2], [0.4, 0.2]]
     with pytest.raises(NoBoundError, match=r"arm 0, the best, given arm 1 average 0\.3 less"):
         c_ucb_bound(TabularModel.from_pmf(pmf, pseudo_rewards=wrong, allow_invalid=True))
-    with pytest.raises(NoBoundError, match="true upper bounds"):
+    with pytest.raises(NoBoundError, match="need pseudo-rewards that are upper bounds"):
         c_ucb_bound(movielens_model("genre"))  # a survey of other users
     wide = [[[0, 1], [1, 1]], [[3, 1], [0, 1]]]
-    with pytest.raises(NoBoundError, match="lie 2 apart, more than B = 1"):
+    with pytest.raises(NoBoundError, match="are 2 apart, more than B = 1"):
         c_ucb_bound(TabularModel.from_pmf(pmf, pseudo_rewards=wide))
     with pytest.raises(ValueError, match="rounds=0: expected numbers of at least 1"):
         c_ucb_bound(model).regret(0)
@@ -154,14 +154,14 @@ def test_models_to_which_the_theorems_do_not_apply():
 
 
 def clear_cut(competitive):
-    """Independent rewards 0 and 1 with means .95 and .05: gaps so large that bounds are below T."""
+    """Make independent rewards 0 and 1 with means .95 and .05, whose gap makes bounds below T."""
     unknown = [1, 1]
     table = [[[0, 1], unknown], [unknown if competitive else [0.1, 0.1], [0, 1]]]
     return TabularModel.from_pmf([[0.0475, 0.0025], [0.9025, 0.0475]], None, table)
 
 
 def mean_pulls(model, rounds, trials):
-    """The mean pulls of c-ucb, float64 (K,), and those in the second half of the rounds."""
+    """Return the mean pulls of c-ucb, float64 (K,), and those in the second half of the rounds."""
     agent, rng = make_agent("c-ucb"), np.random.default_rng(1)
     agent.reset(model.problem, trials, 2)
     outcomes = model.draw(rng, rounds * trials).reshape(rounds, trials, -1)
@@ -175,9 +175,9 @@ def mean_pulls(model, rounds, trials):
 
 
 @pytest.mark.parametrize(("competitive", "gap"), [(False, 0.85), (True, 0.9)])
-def test_c_ucb_stays_below_bounds_that_say_something(competitive, gap):
-    # The bounds are some 1200 and 190 pulls of arm 1, and arms at random would pull it 2500 times.
-    # The mean over 50 trials is below 30, so that this fails if the agent does, never by chance.
+def test_c_ucb_stays_below_bounds_that_are_below_the_horizon(competitive, gap):
+    # The bounds are about 1200 and 190 pulls of arm 1; an agent that plays at random pulls it 2500
+    # times. The mean over 50 trials is below 30, so randomness alone cannot make this test fail.
     model, rounds = clear_cut(competitive), 5000
     bound = c_ucb_bound(model)
     assert bound.competitive[1] == competitive
@@ -198,9 +198,9 @@ def test_c_ucb_stays_below_bounds_that_say_something(competitive, gap):
     ],
 )
 def test_c_ucb_stays_below_the_bounds_on_the_papers_examples(preset, rounds):
-    # Gaps are so small there that the theorems' bounds are far above T. So we ask for more: the
-    # pulls of a competitive arm stay below Theorem 2 without its sum, which is what UCB1 needs and
-    # less than T, and those of the others come to an end, as Theorem 1 says.
+    # The gaps are so small that the theorems' bounds are far above T. So this test demands more:
+    # the pulls of a competitive arm stay below Theorem 2 without its sum, which is UCB1's bound and
+    # below T, and those of a non-competitive arm end, as Theorem 1 says.
     model = tabular_model(preset) if preset in TABULAR else latent_model(preset)
     bound = c_ucb_bound(model)
     gaps = bound.gaps / bound.scale

@@ -1,3 +1,5 @@
+"""Distributions of problems for training."""
+
 import numpy as np
 import pytest
 
@@ -19,25 +21,25 @@ def test_a_draw_is_a_distribution_of_rewards_for_each_arm(name):
 def test_tabular_means_are_uniform():
     problems, rng = tabular(5), np.random.default_rng(1)
     means = np.stack([problems.draw(rng) @ problems.rewards for _ in range(4000)])
-    for quantile in (0.1, 0.5, 0.9):  # of 20,000 numbers: 0.02 is more than five deviations
+    for quantile in (0.1, 0.5, 0.9):  # 20,000 numbers: 0.02 is over five standard deviations
         assert np.quantile(means, quantile) == pytest.approx(quantile, abs=0.02)
 
 
-def test_genre_draws_are_those_not_evaluated_on_and_no_arm_keeps_its_place():
+def test_genre_problems_leave_out_draw_0_and_shuffle_the_arms():
     problems, rng = genre(), np.random.default_rng(2)
     known = {draw: sorted(movielens_model(genre_draw=draw).means) for draw in range(5)}
-    seen, firsts = set(), set()
+    draws, best_arms = set(), set()
     for _ in range(200):
         means = 1 + 4 * problems.draw(rng) @ problems.rewards
-        seen |= {draw for draw, own in known.items() if np.allclose(sorted(means), own)}
-        firsts.add(int(means.argmax()))
-    assert seen == {1, 2, 3, 4}
-    assert firsts == set(range(18))  # one is missed with a chance below 0.0002
+        draws |= {draw for draw, own in known.items() if np.allclose(sorted(means), own)}
+        best_arms.add(int(means.argmax()))
+    assert draws == {1, 2, 3, 4}
+    assert best_arms == set(range(18))  # fails with probability below 0.0002
 
 
-def test_the_number_of_arms():
+def test_a_wrong_number_of_arms_is_refused():
     assert tabular(3).n_arms == 3
-    with pytest.raises(ValueError, match="arms=1: expected an integer of at least 2"):
+    with pytest.raises(ValueError, match="n_arms=1: expected an integer of at least 2"):
         tabular(1)
-    with pytest.raises(ValueError, match="arms=4 on 'genre': expected 18"):
+    with pytest.raises(ValueError, match="n_arms=4 on 'genre': expected 18"):
         genre(4)

@@ -1,3 +1,5 @@
+"""Training of agents, the file they are saved in, and what they play."""
+
 import io
 import json
 import pickle
@@ -18,7 +20,7 @@ SHORT = {"horizon": 50, "n_arms": 3, "seed": 3}
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A PPO agent, trained well enough to be told from chance."""
+    """Train a PPO agent long enough to play better than at random."""
     path = tmp_path_factory.mktemp("models") / "ppo (1).zip"
     train("ppo", "tabular", path, 60_000, **SHORT)
     return path
@@ -30,14 +32,14 @@ def weights(path):
 
 
 def changed(path, to, **entries):
-    """Copy a model's file, with other entries."""
+    """Copy a model's file and replace some of its entries."""
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(to, "w") as new:
         for name in old.namelist():
             new.writestr(name, entries.get(name.replace(".", "_"), old.read(name)))
     return to
 
 
-def test_it_beats_chance_on_problems_it_has_not_seen(model):
+def test_a_trained_agent_beats_random_play_on_new_problems(model):
     pmf = np.outer([0.5, 0.5], np.outer([0.8, 0.2], [0.2, 0.8])).reshape(2, 2, 2).tolist()
     results = evaluate(
         "CMAB-Tabular-v0",
@@ -52,14 +54,14 @@ def test_it_beats_chance_on_problems_it_has_not_seen(model):
 
 
 @pytest.mark.parametrize("parameters", ["", "(greedy=True)"])
-def test_it_keeps_the_contract_of_an_agent_for_any_number_of_arms(model, parameters):
+def test_a_trained_agent_keeps_the_contract_for_any_number_of_arms(model, parameters):
     check_agent(f"{model}{parameters}")
 
 
-def test_numbers_do_not_depend_on_batch_or_workers(model):
-    def regret(**how):
+def test_results_do_not_depend_on_batches_or_workers(model):
+    def regret(**kwargs):
         agents = [str(model), f"{model}(greedy=True)"]
-        results = evaluate("CMAB-MovieLens-v0", agents, rounds=60, trials=5, **how)
+        results = evaluate("CMAB-MovieLens-v0", agents, rounds=60, trials=5, **kwargs)
         return np.stack([run.regret for run in results.finished])
 
     expected = regret()
@@ -67,7 +69,7 @@ def test_numbers_do_not_depend_on_batch_or_workers(model):
     assert np.array_equal(expected, regret(batch_size=3, n_jobs=2))
 
 
-def test_the_same_seed_gives_the_same_agent_and_the_users_random_state_is_left(model, tmp_path):
+def test_the_same_seed_gives_the_same_agent_and_keeps_the_users_random_state(model, tmp_path):
     import torch
 
     before = np.random.get_state(legacy=False)["state"]["key"].tobytes(), torch.get_rng_state()
@@ -79,20 +81,22 @@ def test_the_same_seed_gives_the_same_agent_and_the_users_random_state_is_left(m
     assert torch.equal(torch.get_rng_state(), before[1])
 
 
-def test_the_file_says_how_it_was_trained(model):
+def test_the_file_describes_the_training(model):
     with zipfile.ZipFile(model) as archive:
         assert sorted(archive.namelist()) == ["cmab_gym.json", "policy.pth"]
-        said = json.loads(archive.read("cmab_gym.json"))
-    assert said["algorithm"] == "ppo"
-    assert said["trained_on"] == "tabular"
-    assert (said["n_arms"], said["horizon"], said["seed"]) == (3, 50, 3)
-    assert said["steps"] >= 60_000
-    assert said["versions"]["cmab-gym"] == cmab_gym.__version__
-    assert {"torch", "stable-baselines3", "numpy", "gymnasium", "python"} <= set(said["versions"])
-    assert make_agent(str(model)).description == said
+        description = json.loads(archive.read("cmab_gym.json"))
+    assert description["algorithm"] == "ppo"
+    assert description["trained_on"] == "tabular"
+    assert (description["n_arms"], description["horizon"], description["seed"]) == (3, 50, 3)
+    assert description["steps"] >= 60_000
+    assert description["versions"]["cmab-gym"] == cmab_gym.__version__
+    assert {"torch", "stable-baselines3", "numpy", "gymnasium", "python"} <= set(
+        description["versions"]
+    )
+    assert make_agent(str(model)).description == description
 
 
-def test_the_command_trains_and_plays(tmp_path, monkeypatch, capsys):
+def test_the_command_trains_an_agent_that_can_be_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     train_it = "train ppo --on tabular --arms 3 --steps 9000 --horizon 20 --out models/p.zip"
     assert main(train_it.split()) == 0
@@ -115,14 +119,16 @@ def test_the_command_trains_and_plays(tmp_path, monkeypatch, capsys):
         ("ppo --on genre --steps 0 --out m.zip", "--steps 0: expected an integer of at least 1"),
     ],
 )
-def test_wrong_arguments(arguments, message, tmp_path, monkeypatch, capsys):
+def test_wrong_arguments_are_refused_before_a_file_is_written(
+    arguments, message, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     assert main(["train", *arguments.split()]) == 2
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_wrong_setting():
+def test_an_unknown_setting_is_refused():
     with pytest.raises(ValueError, match="unknown setting of PPO 'n_step': did you mean 'n_steps'"):
         train("ppo", "tabular", "m.zip", n_step=3)
 
@@ -136,18 +142,18 @@ def test_an_interrupted_training_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-class Evil:
+class RunsCode:
     def __reduce__(self):
         return (pytest.fail, ("the file ran code",))
 
 
-def test_wrong_files(model, tmp_path):
+def test_wrong_files_are_refused(model, tmp_path):
     import torch
 
     with pytest.raises(FileNotFoundError, match=r"none.zip is not a file: expected one that"):
         make_agent(str(tmp_path / "none.zip"))
     (tmp_path / "text.zip").write_text("not a zip")
-    with pytest.raises(ValueError, match="is no agent that `cmab-gym train` wrote"):
+    with pytest.raises(ValueError, match="is not an agent that `cmab-gym train` wrote"):
         make_agent(str(tmp_path / "text.zip"))
     later = changed(model, tmp_path / "later.zip", cmab_gym_json='{"format": 99}')
     with pytest.raises(ValueError, match="has the format 99: expected 1"):
@@ -155,10 +161,10 @@ def test_wrong_files(model, tmp_path):
     broken = changed(model, tmp_path / "broken.zip", policy_pth=weights(model)[:-100])
     with pytest.raises(ValueError, match="has no usable weights"):
         make_agent(str(broken))
-    for run_code in (pickle.dumps(Evil()), _saved(torch, Evil())):
-        evil = changed(model, tmp_path / "evil.zip", policy_pth=run_code)
+    for weights_with_code in (pickle.dumps(RunsCode()), _saved(torch, RunsCode())):
+        dangerous = changed(model, tmp_path / "dangerous.zip", policy_pth=weights_with_code)
         with pytest.raises(ValueError, match="has no usable weights"):
-            make_agent(str(evil))
+            make_agent(str(dangerous))
     with pytest.raises(ValueError, match=r"Frozen: .*'greed'; its parameters are"):
         make_agent(f"{model}(greed=True)")
 
@@ -169,11 +175,13 @@ def _saved(torch, thing):
     return buffer.getvalue()
 
 
-def test_what_stable_baselines3_saves_is_not_read(tmp_path):
+def test_files_of_stable_baselines3_are_refused(tmp_path):
     import gymnasium as gym
     import stable_baselines3
 
     model = stable_baselines3.A2C("MlpPolicy", gym.make("CMAB-Tabular-v0"), device="cpu")
     model.save(tmp_path / "theirs.zip")
-    with pytest.raises(ValueError, match=r"no agent that `cmab-gym train` wrote .*run any code"):
+    with pytest.raises(
+        ValueError, match=r"not an agent that `cmab-gym train` wrote .*run any code"
+    ):
         make_agent(str(tmp_path / "theirs.zip"))

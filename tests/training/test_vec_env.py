@@ -1,3 +1,5 @@
+"""The environment that agents are trained on."""
+
 import numpy as np
 import pytest
 
@@ -13,13 +15,13 @@ def vec_env(problems, n_envs, horizon, seed=0):
     return ProblemVecEnv(problems, n_envs, horizon, np.random.default_rng(seed))
 
 
-def test_observations_are_the_history_and_rewards_the_gaps():
+def test_observations_are_the_history_and_rewards_are_minus_the_gaps():
     pmf = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])  # means 0, 1 and 0.25
     problems = ProblemDistribution("fixed", 3, np.array([0.0, 0.5, 1.0]), lambda rng: pmf)
     env = vec_env(problems, 2, 1000)
     history = History(2, 3)
     assert np.array_equal(env.reset(), history.features(1000, (0, 1)))
-    seen = []
+    pulls = []
     for arms in np.random.default_rng(0).integers(0, 3, (400, 2)):
         observation, rewards, dones, _ = env.step(arms)
         assert rewards == pytest.approx(-np.array([1, 0, 0.75])[arms])
@@ -27,15 +29,15 @@ def test_observations_are_the_history_and_rewards_the_gaps():
         last = observation[:, -2].astype(float)
         history.update(arms, last)
         assert np.array_equal(observation, history.features(1000, (0, 1)))
-        seen.extend(zip(arms.tolist(), last.tolist(), strict=True))
-    assert {reward for arm, reward in seen if arm == 0} == {0}
-    assert {reward for arm, reward in seen if arm == 1} == {1}
-    halves = [reward for arm, reward in seen if arm == 2]
+        pulls.extend(zip(arms.tolist(), last.tolist(), strict=True))
+    assert {reward for arm, reward in pulls if arm == 0} == {0}
+    assert {reward for arm, reward in pulls if arm == 1} == {1}
+    halves = [reward for arm, reward in pulls if arm == 2]
     assert set(halves) == {0, 0.5}
-    assert np.mean(halves) == pytest.approx(0.25, abs=0.08)  # five deviations
+    assert np.mean(halves) == pytest.approx(0.25, abs=0.08)  # five standard deviations
 
 
-def test_episodes_begin_with_new_problems_and_are_not_all_equally_old():
+def test_the_first_episodes_end_at_different_ages():
     env = vec_env(tabular(2), 4, 8)
     env.reset()
     ends = []
@@ -46,7 +48,7 @@ def test_episodes_begin_with_new_problems_and_are_not_all_equally_old():
             assert infos[i]["terminal_observation"][-1] == pytest.approx(
                 0 if t > 8 or i == 3 else 1 - t / 8
             )
-            assert observation[i, -1] == 1  # all of the new episode is left
+            assert observation[i, -1] == 1  # the new episode has all rounds left
     assert [t for i, t in ends if i == 0] == [2, 10, 18]
     assert [t for i, t in ends if i == 1] == [4, 12, 20]
     assert [t for i, t in ends if i == 3] == [8, 16, 24]

@@ -1,4 +1,4 @@
-"""The wrappers, scalar and for the native vector environments."""
+"""The wrappers of scalar and native vector environments."""
 
 import copy
 import pickle
@@ -19,7 +19,7 @@ from cmab_gym.wrappers import (
     vector,
 )
 
-# Each stack of wrappers, the innermost first: their names and keywords.
+# Each stack of wrappers, innermost first: names and keyword arguments.
 STACKS = {
     "history": [("HistoryObservation", {})],
     "bounds": [("PseudoRewardObservation", {})],
@@ -42,15 +42,15 @@ SCALAR = {
 
 
 def wrapped(env, stack):
-    for name, settings in STACKS[stack]:
-        env = SCALAR[name](env, **settings)
+    for name, kwargs in STACKS[stack]:
+        env = SCALAR[name](env, **kwargs)
     return env
 
 
-def native(env_id, stack, **settings):
-    env = gym.make_vec(env_id, **settings)
-    for name, keywords in STACKS[stack]:
-        env = getattr(vector, name)(env, **keywords)
+def native(env_id, stack, **env_kwargs):
+    env = gym.make_vec(env_id, **env_kwargs)
+    for name, kwargs in STACKS[stack]:
+        env = getattr(vector, name)(env, **kwargs)
     return env
 
 
@@ -58,7 +58,7 @@ def native(env_id, stack, **settings):
     ("stack", "horizon"), [*((stack, 7) for stack in STACKS), ("all", 1), ("all", 5000)]
 )
 @pytest.mark.parametrize("env_id", IDS)
-def test_gymnasium_finds_nothing_to_say(env_id, stack, horizon):
+def test_check_env_accepts_every_stack_of_wrappers(env_id, stack, horizon):
     env = wrapped(gym.make(env_id, horizon=horizon, **NEEDS.get(env_id, {})).unwrapped, stack)
     with pytest.warns(UserWarning, match="different from the unwrapped version"):  # nothing else
         check_env(env, skip_render_check=True)
@@ -67,10 +67,10 @@ def test_gymnasium_finds_nothing_to_say(env_id, stack, horizon):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("env_id", IDS)
-def test_native_and_sync_agree(env_id, stack, mode):
-    settings = {"num_envs": 2, "horizon": 3, **NEEDS.get(env_id, {})}
-    one = native(env_id, stack, autoreset_mode=mode, **settings)
-    other = sync(env_id, mode, [lambda env: wrapped(env, stack)], **settings)
+def test_native_and_sync_vector_environments_agree(env_id, stack, mode):
+    env_kwargs = {"num_envs": 2, "horizon": 3, **NEEDS.get(env_id, {})}
+    one = native(env_id, stack, autoreset_mode=mode, **env_kwargs)
+    other = sync(env_id, mode, [lambda env: wrapped(env, stack)], **env_kwargs)
     assert one.observation_space == other.observation_space
     assert one.single_observation_space == other.single_observation_space
     (mine, info), (theirs, their_info) = one.reset(seed=7), other.reset(seed=7)
@@ -84,7 +84,7 @@ def test_native_and_sync_agree(env_id, stack, mode):
 
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
-def test_a_copy_in_mid_episode_goes_on_the_same(stack, clone):
+def test_a_copy_in_the_middle_of_an_episode_continues_it(stack, clone):
     env, arms = wrapped(gym.make("CMAB-Latent-v0"), stack), np.array([1, 0])
     env.reset(seed=0)
     env.step(1)
@@ -102,46 +102,46 @@ def test_a_copy_in_mid_episode_goes_on_the_same(stack, clone):
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_a_spec_remembers_the_wrappers(stack):
+def test_a_spec_includes_the_wrappers(stack):
     env = wrapped(gym.make("CMAB-Tabular-v0", preset="table1-b"), stack)
     again = gym.make(EnvSpec.from_json(env.spec.to_json()))
     assert str(again) == str(env)
     assert again.observation_space == env.observation_space
 
 
-def test_the_history_is_what_was_seen():
+def test_the_history_observation_is_as_computed_by_hand():
     env = HistoryObservation(gym.make("CMAB-Tabular-v0", horizon=4))
-    nothing = [0, 0, 0, 0, 0.5, 0.5, 0, 0, 0, 1]
-    assert_array_equal(env.reset(seed=0)[0], nothing)
+    at_first = [0, 0, 0, 0, 0.5, 0.5, 0, 0, 0, 1]
+    assert_array_equal(env.reset(seed=0)[0], at_first)
     observation, reward, *_ = env.step(1)
     log = np.float32(np.log(2) / np.log(5))
     assert_array_equal(observation, [0, 0.25, 0, log, 0.5, reward, 0, 1, reward, 0.75])
-    assert_array_equal(env.reset()[0], nothing)
+    assert_array_equal(env.reset()[0], at_first)
 
 
-def test_pseudo_rewards_by_hand():
-    """Table 1 (a): s10(r) is 0.7 for r = 0 and 0.4 for r = 1, s01(r) is 0.8 and 0.5."""
+def test_pseudo_reward_observations_are_as_computed_by_hand():
+    # Table 1 (a): s10(r) is 0.7 for r = 0 and 0.4 for r = 1, s01(r) is 0.8 and 0.5.
     envs = {
         content: PseudoRewardObservation(gym.make("CMAB-Tabular-v0"), content)
         for content in ("bounds", "phi", "table")
     }
-    seen = {content: [env.reset(seed=0)[0]] for content, env in envs.items()}
+    observed = {content: [env.reset(seed=0)[0]] for content, env in envs.items()}
     rewards = []
     for arm in (0, 0, 0, 1):
         for content, env in envs.items():
             observation, reward, *_ = env.step(arm)
-            seen[content].append(observation)
+            observed[content].append(observation)
         rewards.append(reward)
-    assert_array_equal(seen["bounds"][0], [1, 1])
-    assert_array_equal(seen["phi"][0], [1, 1, 1, 1])
+    assert_array_equal(observed["bounds"][0], [1, 1])
+    assert_array_equal(observed["phi"][0], [1, 1, 1, 1])
     mean = np.mean(rewards[:3])
     other = 0.7 - 0.3 * mean
-    # Arm 0 alone has the 4/2 pulls that make an arm significant.
-    assert_allclose(seen["bounds"][4], [mean, other], rtol=1e-6)
+    # Only arm 0 has the 4/2 pulls that make an arm significant.
+    assert_allclose(observed["bounds"][4], [mean, other], rtol=1e-6)
     own = [0.8 - 0.3 * rewards[3], rewards[3]]
-    assert_allclose(seen["phi"][4], [mean, own[0], other, own[1]], rtol=1e-6)  # [l, k]
+    assert_allclose(observed["phi"][4], [mean, own[0], other, own[1]], rtol=1e-6)  # [l, k]
     table = envs["table"].unwrapped.problem.pseudo_rewards
-    assert_allclose(seen["table"][4], table.ravel(), rtol=1e-6)
+    assert_allclose(observed["table"][4], table.ravel(), rtol=1e-6)
 
 
 def test_pseudo_rewards_follow_the_observation_inside():
@@ -152,7 +152,7 @@ def test_pseudo_rewards_follow_the_observation_inside():
     assert_array_equal(observation[: 4 * 18 + 2], inside.reset()[0])
 
 
-def test_everything_about_a_round():
+def test_full_information_has_the_rewards_of_all_arms():
     env = FullInformation(gym.make("CMAB-MovieLens-v0"))
     alone = [gym.make("CMAB-MovieLens-v0") for _ in range(18)]
     for each in (env, *alone):
@@ -167,7 +167,7 @@ def test_everything_about_a_round():
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_scaled_rewards_are_a_line_from_0_to_1(env_id):
+def test_scaled_rewards_lie_between_0_and_1(env_id):
     plain = gym.make(env_id, **NEEDS.get(env_id, {}))
     scaled = ScaleReward(gym.make(env_id, **NEEDS.get(env_id, {})))
     plain.reset(seed=0)
@@ -180,7 +180,7 @@ def test_scaled_rewards_are_a_line_from_0_to_1(env_id):
         assert other * (high - low) + low == pytest.approx(reward)
 
 
-def test_what_a_wrapper_cannot_be_put_on_is_refused():
+def test_environments_that_do_not_fit_a_wrapper_are_refused():
     for wrapper in SCALAR.values():
         with pytest.raises(ValueError, match=f"{wrapper.__name__}.*expected a bandit of this pack"):
             wrapper(gym.make("CartPole-v1"))
@@ -193,5 +193,8 @@ def test_what_a_wrapper_cannot_be_put_on_is_refused():
     for wrapper in (vector.HistoryObservation, vector.PseudoRewardObservation):
         with pytest.raises(ValueError, match="put ScaleReward outside"):
             wrapper(vector.ScaleReward(gym.make_vec("CMAB-Tabular-v0")))
+    for wrapper in SCALAR.values():
+        with pytest.raises(ValueError, match=r"use the wrapper of the same name in .*vector"):
+            wrapper(gym.make_vec("CMAB-Tabular-v0"))
     with pytest.raises(ValueError, match="unknown content 'phis': did you mean 'phi'"):
         PseudoRewardObservation(gym.make("CMAB-Tabular-v0"), "phis")

@@ -1,7 +1,9 @@
+"""The networks of trained agents."""
+
 import numpy as np
 import pytest
 
-from cmab_gym.history import history_features
+from cmab_gym.features import history_features
 
 pytestmark = pytest.mark.rl
 
@@ -32,9 +34,11 @@ def test_relabelling_the_arms_relabels_the_scores(networks):
     scores, summary = networks
     pulls, means, last, reward = history(rng, 6, 5)
     order = rng.permutation(5)
-    place = np.argsort(order)  # where each arm goes
+    position = np.argsort(order)  # the new position of each arm
     features = history_features(pulls, means, last, reward, 30, 100, (1, 5))
-    moved = history_features(pulls[:, order], means[:, order], place[last], reward, 30, 100, (1, 5))
+    moved = history_features(
+        pulls[:, order], means[:, order], position[last], reward, 30, 100, (1, 5)
+    )
     expected = scores_of(scores, features)
     assert np.ptp(expected, axis=1).min() > 0.01  # the arms differ
     assert scores_of(scores, moved) == pytest.approx(expected[:, order], abs=1e-12)
@@ -42,7 +46,7 @@ def test_relabelling_the_arms_relabels_the_scores(networks):
     assert of_all[0].detach().numpy() == pytest.approx(of_all[1].detach().numpy(), abs=1e-12)
 
 
-def test_a_trial_is_scored_alone_as_in_a_batch_of_any_number_of_arms(networks):
+def test_scores_do_not_depend_on_the_batch_for_any_number_of_arms(networks):
     from cmab_gym.agents.rl.arm_networks import scores_of
 
     rng = np.random.default_rng(2)

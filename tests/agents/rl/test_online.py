@@ -1,3 +1,5 @@
+"""Agents that learn while they play."""
+
 import copy
 import os
 import random
@@ -21,7 +23,7 @@ from cmab_gym.envs.tabular import tabular_model
 pytestmark = pytest.mark.rl
 
 ALL = {"ppo": PPO, "a2c": A2C, "dqn": DQN}
-EASY = {"pmf": np.outer([0.8, 0.2], [0.2, 0.8]).tolist()}  # arm 1 gives 1 four times as often
+EASY = {"pmf": np.outer([0.8, 0.2], [0.2, 0.8]).tolist()}  # arm 1 gives a 1 four times as often
 
 
 def play(agent, problem, rounds, rewards, seed=0):
@@ -54,14 +56,14 @@ def in_a_new_thread(function):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_it_keeps_the_contract_of_an_agent(name):
+def test_an_agent_keeps_the_contract(name):
     check_agent(name, rounds=34)  # PPO learns after 32
 
 
-def test_numbers_do_not_depend_on_batch_workers_or_other_agents():
-    def regret(agents, **how):
+def test_results_do_not_depend_on_batches_workers_or_other_agents():
+    def regret(agents, **kwargs):
         results = evaluate(
-            "CMAB-Tabular-v0", agents, rounds=70, trials=3, seed=5, env_kwargs=EASY, **how
+            "CMAB-Tabular-v0", agents, rounds=70, trials=3, seed=5, env_kwargs=EASY, **kwargs
         )
         return np.stack([results.regret(name) for name in sorted(agents)])
 
@@ -73,8 +75,8 @@ def test_numbers_do_not_depend_on_batch_workers_or_other_agents():
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_it_plays_what_learn_of_stable_baselines3_plays(name, problem, rewards):
-    """The thread, the lent random state and the evaluation's control change nothing."""
+def test_an_agent_chooses_what_learn_of_stable_baselines3_chooses(name, problem, rewards):
+    """The thread and the temporary random state change nothing."""
     import stable_baselines3
     import torch
 
@@ -118,7 +120,7 @@ def agent_generator(seed):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_it_learns_and_forgets_at_reset(name):
+def test_an_agent_learns_in_every_trial(name):
     agent = f"{name}(horizon=200)"  # so that DQN has explored by round 20
     results = evaluate("CMAB-Tabular-v0", [agent], rounds=300, trials=2, env_kwargs=EASY)
     pulls = results.finished[0].best_arm_pulls
@@ -126,7 +128,7 @@ def test_it_learns_and_forgets_at_reset(name):
     assert late.mean() > 0.9
 
 
-def test_the_users_random_state_is_left_alone_and_has_no_influence(problem, rewards):
+def test_the_users_random_state_neither_changes_nor_matters(problem, rewards):
     import torch
 
     def states():
@@ -140,7 +142,7 @@ def test_the_users_random_state_is_left_alone_and_has_no_influence(problem, rewa
     for seed in (1, 2):
         random.seed(seed)
         np.random.seed(seed)
-        np.random.standard_normal(seed)  # an odd number leaves the second of a pair
+        np.random.standard_normal(seed)  # an odd number leaves a cached normal number
         torch.manual_seed(seed)
         before, threads = states(), torch.get_num_threads()
         agents = [ALL[name](learning_rate=0.01) for name in ALL]
@@ -152,7 +154,7 @@ def test_the_users_random_state_is_left_alone_and_has_no_influence(problem, rewa
     assert played[0] == played[1]
 
 
-def test_trials_in_several_threads_do_not_disturb_each_other(problem, rewards):
+def test_trials_in_several_threads_do_not_influence_each_other(problem, rewards):
     def play_seed(seed):
         return play(DQN(learning_rate=0.01), problem, 100, rewards, seed)
 
@@ -162,7 +164,7 @@ def test_trials_in_several_threads_do_not_disturb_each_other(problem, rewards):
     assert expected[0] != expected[1]
 
 
-def test_one_torch_thread(problem):
+def test_the_learner_uses_one_torch_thread(problem):
     import torch
 
     seen = []
@@ -181,7 +183,7 @@ def test_nothing_is_printed_or_written(problem, rewards, tmp_path, monkeypatch, 
     assert capfd.readouterr() == ("", "")
 
 
-def test_threads_end_with_their_trial(problem, rewards):
+def test_threads_end_with_their_trials(problem, rewards):
     agent = A2C()
     agent.reset(problem, 3, 0)
     agent.act()
@@ -192,7 +194,7 @@ def test_threads_end_with_their_trial(problem, rewards):
     assert learners() == []
 
 
-def test_a_new_process_ends_with_its_threads_and_keeps_what_is_global():
+def test_a_process_ends_with_its_learners_and_keeps_its_global_state():
     program = (
         "import random\n"
         "state = random.getstate()\n"
@@ -213,7 +215,7 @@ def test_a_new_process_ends_with_its_threads_and_keeps_what_is_global():
     assert (done.returncode, done.stdout, done.stderr) == (0, "2 True\n", "")
 
 
-def test_an_error_of_the_learner_is_the_agents(problem):
+def test_an_error_of_the_learner_is_raised_by_the_agent(problem):
     agent = PPO(n_steps=1, batch_size=1)
     agent.reset(problem, 1, 0)
     with pytest.raises(ValueError, match=r"AssertionError: `batch_size` must be greater than 1"):
@@ -229,7 +231,7 @@ def test_an_error_of_the_learner_is_the_agents(problem):
     assert learners() == []
 
 
-def test_ctrl_c_ends_the_learners_and_gives_the_random_state_back(problem):
+def test_ctrl_c_ends_the_learners_and_restores_the_random_state(problem):
     def slow(_):
         time.sleep(0.05)
         return 0.1
@@ -253,8 +255,8 @@ def test_ctrl_c_ends_the_learners_and_gives_the_random_state_back(problem):
     assert learners() == []
 
 
-def test_playing_on_after_the_horizon(problem, rewards):
-    left = []  # of the horizon, as the schedules are told before each update
+def test_an_agent_can_play_beyond_the_horizon(problem, rewards):
+    left = []  # the share of the horizon left, as the schedule gets it before each update
 
     def learning_rate(progress):
         left.append(progress)
@@ -262,10 +264,10 @@ def test_playing_on_after_the_horizon(problem, rewards):
 
     agent = PPO(horizon=20, n_steps=2, batch_size=2, learning_rate=learning_rate)
     assert len(play(agent, problem, 101, rewards)) == 101
-    told = list(dict.fromkeys(left))
-    assert told[:11] == pytest.approx([1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0])
-    assert len(told) > 15
-    assert min(told) >= 0
+    distinct = list(dict.fromkeys(left))
+    assert distinct[:11] == pytest.approx([1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0])
+    assert len(distinct) > 15
+    assert min(distinct) >= 0
 
 
 def test_rewards_are_scaled_by_the_bounds(rewards):
@@ -281,11 +283,11 @@ def test_an_update_of_another_arm_is_refused(problem):
     agent = A2C()
     agent.reset(problem, 1, 0)
     arm = agent.act()
-    with pytest.raises(ValueError, match=r"update\(\) of arm \d: expected \d, which act"):
+    with pytest.raises(ValueError, match=r"update\(\) with arm \d: expected \d, the arm of act"):
         agent.update(1 - arm, np.zeros(1))
 
 
-def test_a_copy_of_an_agent_that_plays_begins_anew(problem, rewards):
+def test_a_copy_of_a_playing_agent_starts_from_scratch(problem, rewards):
     agent = A2C(learning_rate=0.01)
     expected = play(agent, problem, 40, rewards)
     assert play(copy.deepcopy(agent), problem, 40, rewards) == expected
@@ -302,12 +304,12 @@ def test_a_copy_of_an_agent_that_plays_begins_anew(problem, rewards):
         ("c-ppo", "unknown agent 'c-ppo'"),
     ],
 )
-def test_wrong_settings_are_told_before_anything_is_played(name, message):
+def test_wrong_settings_are_refused_before_the_first_round(name, message):
     with pytest.raises(ValueError, match=message):
         evaluate("CMAB-Tabular-v0", ["ts", name], rounds=10**9)
 
 
-def test_settings():
+def test_settings_can_be_tuned_default_or_overridden():
     assert make_agent("ppo").settings == TUNED["PPO"]
     changed = {"n_steps": 16, "batch_size": 16}
     assert make_agent("ppo(n_steps=16)").settings == {**TUNED["PPO"], **changed}

@@ -1,0 +1,58 @@
+"""The info dictionaries that `reset` and `step` return."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from cmab_gym.arrays import BoolArray, FloatArray
+from cmab_gym.problem import BanditProblem
+
+Info: TypeAlias = dict[str, Any]
+StepInfo: TypeAlias = Literal["row", "table", "none"]
+STEP_INFO = ("row", "table", "none")
+
+
+def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
+    """Return the info of `reset`: fresh copies of what a player may know.
+
+    Args:
+        problem: the bandit problem with K arms and R rewards.
+        num_envs: number of sub-environments, the first axis of each array; None adds no axis.
+
+    Returns:
+        pseudo_rewards float64 (K, K, R); reward_support float64 (R,); reward_bounds float64 (2,),
+        low and high; reward_edges float64 (R + 1,) if rewards are continuous; pseudo_lower_bounds
+        float64 (K, K, R) if the problem has them.
+    """
+    arrays = {
+        "pseudo_rewards": problem.pseudo_rewards,
+        "reward_support": problem.reward_support,
+        "reward_bounds": np.array(problem.reward_bounds),
+    }
+    if problem.reward_edges is not None:
+        arrays["reward_edges"] = problem.reward_edges
+    if problem.pseudo_lower_bounds is not None:
+        arrays["pseudo_lower_bounds"] = problem.pseudo_lower_bounds
+    if num_envs is None:
+        return {key: array.copy() for key, array in arrays.items()}
+    return {key: repeated(array, num_envs) for key, array in arrays.items()}
+
+
+def repeated(array: FloatArray, times: int) -> FloatArray:
+    """Copy an array `times` times along a new first axis."""
+    copies: FloatArray = np.broadcast_to(array, (times, *array.shape)).copy()
+    return copies
+
+
+def with_masks(info: Info, present: BoolArray) -> Info:
+    """Add Gymnasium's masks: `_key` says for which sub-environments `key` holds a value.
+
+    Args:
+        info: changed in place.
+        present: bool (num_envs,), the mask of every key.
+    """
+    for key in tuple(info):
+        info["_" + key] = present.copy()
+    return info
