@@ -80,7 +80,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         "render_fps": FRAMES_PER_SECOND,
     }
     build_model: ClassVar[Callable[..., BanditModel]]
-    # Declared by each class that overrides nothing but `build_model`: see `evaluation.whole_rounds`.
+    # True in a class that overrides nothing but `build_model`: see `evaluation.whole_rounds`.
     whole_rounds: ClassVar[bool] = False
 
     def __init__(
