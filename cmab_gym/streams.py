@@ -1,4 +1,4 @@
-"""Independent streams of random numbers, one per trial, read in lockstep, one row per round.
+"""Independent random numbers for every trial: by round, or by the n-th pull of an arm.
 
 `SeedSequence(seed)` has one child per trial, and each child has two: one for the environment and
 one for the agent. So the random numbers of a trial depend only on the seed and the trial: not on
@@ -14,9 +14,15 @@ import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
 from cmab_gym import checks
-from cmab_gym.arrays import AnyArray, FloatArray
+from cmab_gym.arrays import AnyArray, FloatArray, IntArray, UInt64Array
 
 ENVIRONMENT, AGENT = 0, 1
+# Key of an environment's generator: a child of its seed, so that a player who makes a generator
+# from the same integer draws other numbers.
+_OF_ENVIRONMENT = 0x636D6162
+# SplitMix64: Steele, Lea and Flood (2014), "Fast splittable pseudorandom number generators".
+STEP, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+UNIT = 2.0**-53
 
 # Large enough to hide the cost of one call per trial, small enough for the cache.
 _NUMBERS_PER_BLOCK = 1 << 18
@@ -32,6 +38,35 @@ def environment_seed(seed: int, trial: int) -> int:
     checks.whole_number("seed", seed, 0)
     words = trial_seed(seed, trial, ENVIRONMENT).generate_state(4)
     return sum(int(word) << (32 * i) for i, word in enumerate(words))
+
+
+def environment_generator(seed: int | None) -> Generator:
+    """Return the generator of an environment with a seed; None seeds it from the system."""
+    return Generator(PCG64(SeedSequence(seed, spawn_key=(_OF_ENVIRONMENT,))))
+
+
+def uniforms_at(keys: UInt64Array, n: IntArray) -> FloatArray:
+    """Return the n-th uniform number of each key, computed without the numbers before.
+
+    Args:
+        keys: uint64, any shape; random, one for each stream.
+        n: int64, the same shape, 0 or more.
+
+    Returns:
+        float64 in [0, 1), the same shape.
+
+    Source: SplitMix64, whose n-th state is the key plus n + 1 times a constant.
+
+    Examples:
+        >>> keys = np.full(3, 1234567, dtype=np.uint64)
+        >>> uniforms_at(keys, np.arange(3)).round(6)
+        array([0.35008 , 0.173644, 0.532207])
+    """
+    z = keys + (n.astype(np.uint64) + np.uint64(1)) * np.uint64(STEP)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(MIX_1)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(MIX_2)
+    uniforms: FloatArray = ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * UNIT
+    return uniforms
 
 
 class RoundStream:

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
 from cmab_gym.envs.family import HORIZON, build_model
-from cmab_gym.envs.info import STEP_INFO, Info, StepInfo, reset_info
+from cmab_gym.envs.info import NO_JOINT_OUTCOME, STEP_INFO, Info, StepInfo, reset_info
 from cmab_gym.envs.rendering import (
     FRAMES_PER_SECOND,
     Screen,
@@ -21,7 +21,9 @@ from cmab_gym.envs.rendering import (
     warn_of_missing_render_mode,
 )
 from cmab_gym.models.base import BanditModel
+from cmab_gym.models.draws import KINDS, Draws, Kind, draws_of
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows
+from cmab_gym.streams import environment_generator
 
 _STATE = np.int64(0)  # the only state of a bandit
 
@@ -38,6 +40,9 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
             pseudo-rewards of the pull; "table", the whole table as well; "none", nothing.
         render_mode: None; "ansi", a table of the arms; "rgb_array", a picture of them; "human", the
             picture in a window (needs pygame), or the table in the terminal without a display.
+        draws: "rounds": each round has a joint outcome of all arms; or "pulls": the n-th pull of an
+            arm gives its n-th reward, as in `evaluate`. A player that sees one arm a round cannot
+            tell them apart.
         env_kwargs: the family's keyword arguments.
 
     Attributes:
@@ -77,14 +82,17 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         horizon: int = HORIZON,
         step_info: StepInfo = "row",
         render_mode: str | None = None,
+        draws: Kind = "rounds",
         **env_kwargs: Any,
     ) -> None:
         self.horizon = checks.whole_number("horizon", horizon, 1)
         self.step_info = checks.choice("step_info", step_info, STEP_INFO)
+        self.draws = checks.choice("draws", draws, KINDS)
         self.model = build_model(type(self), env_kwargs)
         self.action_space = spaces.Discrete(self.model.n_arms)
         self.observation_space = spaces.Discrete(1)
         self._n_arms = self.model.n_arms
+        self._by_pulls = self.draws == "pulls"
         self._rounds_per_draw = self.model.rounds_per_draw
         self._gaps = self.model.gaps.tolist()
         # Lists of arrays, which `step` reads faster than one array: [arm][reward index].
@@ -106,8 +114,11 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         """The reward of every arm in the last round, float64 (K,). Not for bandit players.
 
         Raises:
+            ValueError: rewards are drawn by pulls.
             gymnasium.error.ResetNeeded: no round was played yet.
         """
+        if self.draws != "rounds":
+            raise ValueError(NO_JOINT_OUTCOME)
         if self._outcomes is None:
             raise gym.error.ResetNeeded("no round was played yet: call reset() and step() first")
         outcome = self._outcomes[self._next - 1 : self._next]
@@ -120,11 +131,13 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         """Begin an episode.
 
         Args:
-            seed: restarts the reward stream; None continues it.
+            seed: restarts the rewards; None continues them. Their generator, `np_random`, is a
+                child of the seed, independent of a player's generator with the same seed.
             options: ignored.
         """
         super().reset(seed=seed)
         if seed is not None:
+            self._np_random = environment_generator(seed)
             self._start_stream()
         self._round = 0
         self._regret = 0.0
@@ -151,15 +164,18 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
             raise gym.error.ResetNeeded(
                 f"no episode is running (horizon={self.horizon}): call reset() before step()"
             )
-        row = self._next
-        if row == self._rounds_per_draw:
-            self._outcomes = self.model.draw(self.np_random, row)
-            self._prepared = self.model.prepare(self._outcomes)
-            row = 0
-        self._next = row + 1
+        if self._by_pulls:
+            reward, index = self._take(arm)
+        else:
+            row = self._next
+            if row == self._rounds_per_draw:
+                self._outcomes = self.model.draw(self.np_random, row)
+                self._prepared = self.model.prepare(self._outcomes)
+                row = 0
+            self._next = row + 1
+            reward, index = self.model.pull_one(self._prepared, row, arm)
         self._round = round_number
         self._regret = regret = self._regret + self._gaps[arm]
-        reward, index = self.model.pull_one(self._prepared, row, arm)
         info: Info = {"reward_index": self._reward_indices[index], "regret": regret}
         if self.step_info != "none":
             info["pseudo_reward"] = self._rows[arm][index].copy()
@@ -195,3 +211,11 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
     def _start_stream(self) -> None:
         self._next = self._rounds_per_draw
         self._outcomes = self._prepared = None
+        self._rewards: Draws | None = None
+
+    def _take(self, arm: int) -> tuple[float, int]:
+        """Take the next reward of an arm, by pulls."""
+        if self._rewards is None:
+            self._rewards = draws_of(self.model, self.draws, [self.np_random])
+        reward, index = self._rewards.take(np.array([arm]))
+        return float(reward[0]), int(index[0])

@@ -12,6 +12,10 @@ from cmab_gym.problem import BanditProblem
 Info: TypeAlias = dict[str, Any]
 StepInfo: TypeAlias = Literal["row", "table", "none"]
 STEP_INFO = ("row", "table", "none")
+NO_JOINT_OUTCOME = (
+    "with draws='pulls' a round has no joint outcome: expected draws='rounds', which gives every "
+    "arm a reward in each round; pass it to gym.make"
+)
 
 
 def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:

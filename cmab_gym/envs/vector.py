@@ -8,14 +8,22 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from gymnasium.utils import seeding
 from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
+from numpy.random import Generator
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab_gym.envs.family import HORIZON, build_model, with_defaults
-from cmab_gym.envs.info import STEP_INFO, Info, StepInfo, repeated, reset_info, with_masks
+from cmab_gym.envs.info import (
+    NO_JOINT_OUTCOME,
+    STEP_INFO,
+    Info,
+    StepInfo,
+    repeated,
+    reset_info,
+    with_masks,
+)
 from cmab_gym.envs.rendering import (
     FRAMES_PER_SECOND,
     Screen,
@@ -23,8 +31,9 @@ from cmab_gym.envs.rendering import (
     warn_of_missing_render_mode,
 )
 from cmab_gym.models.base import BanditModel
+from cmab_gym.models.draws import KINDS, Draws, Kind, RoundDraws, draws_of
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows
-from cmab_gym.streams import RoundStream
+from cmab_gym.streams import environment_generator
 
 AUTORESET = ("NextStep", "SameStep")
 # Gymnasium 1.0 has no enumeration of the autoreset modes; its only mode is NEXT_STEP.
@@ -48,7 +57,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
 
     Args:
         num_envs: number of trials, 1 or more.
-        horizon, step_info, env_kwargs: as in `BanditEnv`.
+        horizon, step_info, draws, env_kwargs: as in `BanditEnv`.
         render_mode: as in `BanditEnv`, without "human"; Gymnasium's vector wrapper `HumanRendering`
             shows the pictures of "rgb_array" (needs OpenCV).
         autoreset_mode: "NextStep" or "SameStep", or that member of `gymnasium.vector.AutoresetMode`
@@ -90,11 +99,13 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         step_info: StepInfo = "row",
         render_mode: str | None = None,
         autoreset_mode: Any = "NextStep",
+        draws: Kind = "rounds",
         **env_kwargs: Any,
     ) -> None:
         self.num_envs = checks.whole_number("num_envs", num_envs, 1)
         self.horizon = checks.whole_number("horizon", horizon, 1)
         self.step_info = checks.choice("step_info", step_info, STEP_INFO)
+        self.draws = checks.choice("draws", draws, KINDS)
         mode = getattr(autoreset_mode, "value", autoreset_mode)
         self.autoreset_mode = checks.choice("autoreset_mode", mode, AUTORESET)
         self.metadata = dict(self.metadata)
@@ -110,7 +121,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         self._all = np.ones(self.num_envs, np.bool_)
         rows = pseudo_reward_rows(self.problem.pseudo_rewards)
         self._n_rewards, self._rows = rows.shape[1], rows.reshape(-1, self.model.n_arms)
-        self._stream: RoundStream | None = None
+        self._generators: tuple[Generator, ...] = ()
+        self._rewards: Draws | None = None
         self._round = -1
         self.round_played = False
         self.render_mode = checked_render_mode(self, render_mode)
@@ -121,27 +133,36 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         """What a player may know."""
         return self.model.problem
 
+    @property  # type: ignore[misc]
+    def np_random(self) -> Any:
+        """The generators behind the rewards, one for each sub-environment."""
+        return self._generators
+
     @property
-    def reward_stream(self) -> RoundStream:
-        """The outcomes of the next rounds, in the form that the model draws them.
+    def reward_draws(self) -> Draws:
+        """The rewards of the next rounds.
 
         Raises:
             gymnasium.error.ResetNeeded: `reset` was never called.
         """
-        if self._stream is None:
+        if self._rewards is None:
             raise gym.error.ResetNeeded("no episode is running: call reset() first")
-        return self._stream
+        return self._rewards
 
     @property
     def round_rewards(self) -> FloatArray:
         """The reward of every arm in the last round, float64 (num_envs, K).
 
         Raises:
+            ValueError: rewards are drawn by pulls.
             gymnasium.error.ResetNeeded: the last step played no round.
         """
-        if not self.round_played:
+        draws = self._rewards
+        if self.draws != "rounds":
+            raise ValueError(NO_JOINT_OUTCOME)
+        if not self.round_played or not isinstance(draws, RoundDraws):
             raise gym.error.ResetNeeded("the last step played no round: call step() first")
-        return self.model.pull(self._outcomes, np.arange(self.model.n_arms)[None, :])[0]
+        return draws.of_all_arms()
 
     def reset(
         self,
@@ -184,10 +205,10 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
             gymnasium.error.ResetNeeded: `reset` was never called.
         """
         arms = checks.arms_in_range("actions", actions, self.num_envs, self.model.n_arms)
-        stream = self.reward_stream
+        draws = self.reward_draws
         self.round_played = self._round < self.horizon
         if self.round_played:
-            rewards, info = self._play(stream, arms)
+            rewards, info = self._play(draws, arms)
         else:
             self._begin_episode()
             rewards, info = np.zeros(self.num_envs), self._info_without_a_round()
@@ -204,10 +225,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
             return None
         return tuple(self._screen.frame(i, self.render_mode) for i in range(self.num_envs))
 
-    def _play(self, stream: RoundStream, arms: IntArray) -> tuple[FloatArray, Info]:
-        self._outcomes = stream.next()
-        all_rewards, all_index = self.model.pull(self._outcomes, arms[:, None])
-        rewards, reward_index = all_rewards[:, 0].copy(), all_index[:, 0].copy()
+    def _play(self, draws: Draws, arms: IntArray) -> tuple[FloatArray, Info]:
+        rewards, reward_index = draws.take(arms)
         self._round += 1
         self._regret += self._gaps[arms]
         info: Info = {"reward_index": reward_index, "regret": self._regret.copy()}
@@ -239,21 +258,20 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         return with_masks(reset_info(self.problem, self.num_envs), self._all)
 
     def _seed(self, seed: int | Sequence[int] | None) -> None:
-        if seed is None and self._stream is not None:
+        if seed is None and self._rewards is not None:
             return
-        if seed is None:
-            generators = [seeding.np_random()[0] for _ in range(self.num_envs)]
-        else:
-            if isinstance(seed, int | np.integer):
-                super().reset(seed=int(seed))
-                seed = [int(seed) + i for i in range(self.num_envs)]
+        seeds: list[int | None] = [None] * self.num_envs
+        if isinstance(seed, int | np.integer):
+            seeds = [int(seed) + i for i in range(self.num_envs)]
+        elif seed is not None:
             if len(seed) != self.num_envs or None in seed:
                 raise ValueError(
                     f"seed={seed!r}: expected one seed for each of {self.num_envs} "
                     "sub-environments, a single integer, or None"
                 )
-            generators = [seeding.np_random(int(each))[0] for each in seed]
-        self._stream = RoundStream(generators, self.model.draw_trials, self.model.rounds_per_draw)
+            seeds = [int(each) for each in seed]
+        self._generators = tuple(environment_generator(each) for each in seeds)
+        self._rewards = draws_of(self.model, self.draws, self._generators)
 
     def _begin_episode(self) -> None:
         self._round = 0

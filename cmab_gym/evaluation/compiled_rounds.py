@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numba
 import numpy as np
 
-from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from cmab_gym.models.base import Lookup
+from cmab_gym.arrays import BoolArray, FloatArray, IntArray, UInt64Array
+from cmab_gym.streams import MIX_1, MIX_2, STEP, UNIT
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -51,15 +51,30 @@ class StandardError(NamedTuple):
     prior_pulls: float
 
 
-class Draws(NamedTuple):
-    """The random numbers of some rounds.
+class Rewards(NamedTuple):
+    """The rewards by pulls, as in `cmab_gym.models.draws`.
 
-    outcomes (rounds, B, W) of the model; uniform float64 (rounds, B), which decide the ties; how
-    many standard errors the index lies above the mean: z float64 (rounds,), the same for all arms,
-    or noise float64 (rounds, B, K); the other one is None.
+    taken int64 (B, K); support float64 (R,); for finitely many rewards keys uint64 (B, K) and
+    thresholds float64 (K, R - 1); for continuous ones drawn float64 (B, K, n) and cuts float64
+    (R - 1,). The other pair is None.
     """
 
-    outcomes: AnyArray
+    taken: IntArray
+    support: FloatArray
+    keys: UInt64Array | None
+    thresholds: FloatArray | None
+    drawn: FloatArray | None
+    cuts: FloatArray | None
+
+
+class Draws(NamedTuple):
+    """The agent's random numbers of some rounds.
+
+    uniform float64 (rounds, B), which decide the ties; how many standard errors the index lies
+    above the mean: z float64 (rounds,), the same for all arms, or noise float64 (rounds, B, K); the
+    other one is None.
+    """
+
     uniform: FloatArray
     z: FloatArray | None
     noise: FloatArray | None
@@ -110,7 +125,7 @@ def play_rounds(
     error: StandardError,
     bounds: Bounds | None,
     draws: Draws,
-    lookup: Lookup,
+    rewards: Rewards,
     scores: Scores,
 ) -> None:
     """Play as many rounds as `draws` has, trial by trial.
@@ -121,7 +136,7 @@ def play_rounds(
         error: of the policy.
         bounds: of a C-Bandit, changed; None for an agent that pulls every arm.
         draws: of these rounds.
-        lookup: of the model.
+        rewards: of the environment, changed; of each arm there are enough for these rounds.
         scores: changed.
     """
     trials, n_arms = counts.pulls.shape
@@ -133,7 +148,7 @@ def play_rounds(
         np.empty(n_arms, np.bool_),
     )
     for trial in range(trials):
-        _play_trial(trial, t, counts, error, bounds, draws, lookup, scores, scratch)
+        _play_trial(trial, t, counts, error, bounds, draws, rewards, scores, scratch)
 
 
 @_inlined
@@ -144,12 +159,12 @@ def _play_trial(
     error: StandardError,
     bounds: Bounds | None,
     draws: Draws,
-    lookup: Lookup,
+    rewards: Rewards,
     scores: Scores,
     scratch: _Scratch,
 ) -> None:
     n_arms = scratch.value.size
-    support, thresholds, table, cuts = lookup
+    _, support, keys, thresholds, drawn, cuts = rewards
     for arm in range(n_arms):
         scratch.error[arm] = _standard_error(error, counts.pulls[trial, arm])
     n_significant, changed = 0, True  # changed: other arms may be significant than before
@@ -168,7 +183,9 @@ def _play_trial(
                 for arm in range(n_arms):
                     scratch.value[arm] = scratch.value[arm] if scratch.allowed[arm] else -np.inf
         arm = _largest(scratch.value, draws.uniform[i, trial])
-        reward, j = _look_up(draws.outcomes, i, trial, arm, support, thresholds, table, cuts)
+        n = rewards.taken[trial, arm]
+        rewards.taken[trial, arm] += 1
+        reward, j = _nth_reward(trial, arm, n, support, keys, thresholds, drawn, cuts)
         _count_pull(trial, arm, reward, counts)
         scratch.error[arm] = _standard_error(error, counts.pulls[trial, arm])
         if bounds is not None:
@@ -325,27 +342,35 @@ def _maximum(row: FloatArray) -> float:
 
 
 @_inlined
-def _look_up(
-    outcomes: AnyArray,
-    i: int,
+def _nth_reward(
     trial: int,
     arm: int,
+    n: int,
     support: FloatArray,
+    keys: UInt64Array | None,
     thresholds: FloatArray | None,
-    table: IntArray | None,
+    drawn: FloatArray | None,
     cuts: FloatArray | None,
 ) -> tuple[float, int]:
-    """Find a reward and its index: see `cmab_gym.models.base.Lookup`."""
-    if cuts is not None:
-        reward = outcomes[i, trial, arm]
+    """Return a reward and its index, as `Stacks.take` and `ContinuousStacks.take` do."""
+    if drawn is not None and cuts is not None:
+        reward = drawn[trial, arm, n]
         return reward, np.searchsorted(cuts, reward, side="right")
     index = 0
-    if table is not None:
-        index = table[outcomes[i, trial, 0], arm]
-    if thresholds is not None:
+    if keys is not None and thresholds is not None:
+        uniform = _uniform_at(keys[trial, arm], n)
         for j in range(thresholds.shape[1]):
-            index += thresholds[arm, j] <= outcomes[i, trial, 0]
+            index += thresholds[arm, j] <= uniform
     return support[index], index
+
+
+@_inlined
+def _uniform_at(key: np.uint64, n: int) -> float:
+    """Return the n-th uniform number of a key: see `cmab_gym.streams.uniforms_at`."""
+    z = key + (np.uint64(n) + np.uint64(1)) * np.uint64(STEP)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(MIX_1)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(MIX_2)
+    return float((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * UNIT
 
 
 @_inlined

@@ -24,6 +24,7 @@ def describe_environment(env_id: str, env_kwargs: Mapping[str, Any], env: Any) -
         "env_id": env_id,
         "env_kwargs": env_kwargs,
         "all_env_kwargs": env.unwrapped.env_kwargs,
+        "draws": env.unwrapped.draws,
         "reward_unit": model.reward_unit,
         "arm_names": list(model.arm_names),
         "means": model.means.tolist(),

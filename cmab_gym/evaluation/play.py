@@ -87,7 +87,7 @@ def find_environment(env_id: str, env_kwargs: Mapping[str, Any]) -> EnvSpec:
 
 def make_environment(spec: EnvSpec, trials: int, rounds: int, env_kwargs: Mapping[str, Any]) -> Any:
     """Make the native vector environment of an evaluation."""
-    kwargs = {"step_info": "none", **env_kwargs}
+    kwargs = {"step_info": "none", "draws": "pulls", **env_kwargs}
     return gym.make_vec(spec, num_envs=trials, horizon=rounds, **kwargs)
 
 

@@ -19,6 +19,7 @@ from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.vector import BanditVectorEnv
+from cmab_gym.models.draws import ContinuousStacks, Draws, Stacks
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows, scale_of, unknown_arms
 from cmab_gym.streams import RoundStream, TrialStreams
 from cmab_gym.versions import version_of
@@ -54,15 +55,15 @@ class WholeRounds:
         self.regret: FloatArray = np.zeros((env.num_envs, n_checkpoints))
         self.best_arm_pulls: IntArray = np.zeros((env.num_envs, n_checkpoints), dtype=np.int64)
         self._n_arms, self._horizon = model.n_arms, checkpoints[-1]
-        self._lookup = lookup = model.lookup()
-        self._outcome_type = np.int64 if lookup and lookup.table is not None else np.float64
+        self._stacks = env.reward_draws
+        self._rewards = _rewards(self._stacks, model.problem)
         self._counts = loop.Counts(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape))
         self._error = loop.StandardError(*_standard_error(policy, model.problem))
         self._bounds = _bounds(model.problem, env.num_envs) if type(agent) is CBandit else None
         self._scores = loop.Scores(
             model.gaps, model.best_arms, np.array(checkpoints), self.regret, self.best_arm_pulls
         )
-        self._streams = [env.reward_stream, streams.uniforms]
+        self._uniforms = streams.uniforms
         self._normals: RoundStream | None = None
         if isinstance(policy, TS):
             self._normals = streams.standard_normals(model.n_arms)
@@ -91,22 +92,22 @@ class WholeRounds:
 
     def play(self) -> int:
         """Play some rounds, at most up to the horizon, and return how many were played so far."""
-        limit, streams = self._horizon - self.t, self._streams
+        limit, streams = self._horizon - self.t, [self._uniforms]
         if self.t < self._n_arms:  # the policy is not asked before each arm was pulled once
             limit = min(limit, self._n_arms - self.t)
         elif self._normals is not None:
             streams = [*streams, self._normals]
         left = [stream.left() for stream in streams]
         n_rounds = min(limit, *(len(rows) for rows in left))
+        if isinstance(self._stacks, ContinuousStacks):
+            n_rounds = self._stacks.ready(n_rounds)
         self._play(n_rounds, *(rows[:n_rounds] for rows in left))
         for stream in streams:
             stream.skip(n_rounds)
         self.t += n_rounds
         return self.t
 
-    def _play(
-        self, n_rounds: int, outcomes: Any, uniform: FloatArray, noise: FloatArray | None = None
-    ) -> None:
+    def _play(self, n_rounds: int, uniform: FloatArray, noise: FloatArray | None = None) -> None:
         z = None
         if self._normals is None:
             z = np.sqrt(2 * np.log(np.maximum(np.arange(self.t, self.t + n_rounds), 1)))
@@ -114,31 +115,29 @@ class WholeRounds:
             shape = (len(self.regret), min(2, self._normals.block), self._n_arms)
             noise = np.empty(shape).swapaxes(0, 1)
         loop = _loop()
-        draws = loop.Draws(outcomes, uniform, z, noise)
+        draws = loop.Draws(uniform, z, noise)
         loop.play_rounds(
-            self.t, self._counts, self._error, self._bounds, draws, self._lookup, self._scores
+            self.t, self._counts, self._error, self._bounds, draws, self._rewards, self._scores
         )
 
     def _play_none(self) -> None:
         """Compile or load the loop, so that its time is not counted as that of a round."""
-        trials = len(self.regret)
-        outcomes = np.empty((0, trials, 1), self._outcome_type)
-        self._play(0, outcomes, np.empty((0, trials)))
+        self._play(0, np.empty((0, len(self.regret))))
 
 
 def can_stand_for(agent: object, env: object) -> bool:
     """Tell whether the loop does what an agent does on an environment.
 
     It does for exactly `IndexAgent` and `CBandit` (without lower bounds) with exactly `UCB` or
-    `TS`, on environments whose class declares `whole_rounds` and whose model's class has a
-    `lookup`. A subclass may do something else, so it must declare these itself.
+    `TS`, on environments that draw rewards by pulls and whose class declares `whole_rounds`. A
+    subclass may do something else, so it must declare this itself.
     """
-    policy, model = getattr(agent, "policy", None), getattr(env, "model", None)
+    policy = getattr(agent, "policy", None)
     return (
         (type(agent) is IndexAgent or (type(agent) is CBandit and not agent.lower_bounds))
         and type(policy) in (UCB, TS)
         and bool(vars(type(env)).get("whole_rounds"))
-        and "lookup" in vars(type(model))
+        and getattr(env, "draws", None) == "pulls"
     )
 
 
@@ -169,6 +168,16 @@ def _standard_error(policy: Any, problem: BanditProblem) -> tuple[float, float]:
     """Return v and n_0 of a policy whose index is mean + z sqrt(v / (n + n_0))."""
     B = scale_of(policy.B, problem)
     return (B**2, 0.0) if isinstance(policy, UCB) else (policy.beta * B, 1.0)
+
+
+def _rewards(draws: Draws, problem: BanditProblem) -> Any:
+    """Return the environment's rewards for the loop."""
+    support = problem.reward_support
+    if isinstance(draws, Stacks):
+        return _loop().Rewards(draws.taken, support, draws.keys, draws.thresholds, None, None)
+    if isinstance(draws, ContinuousStacks):
+        return _loop().Rewards(draws.taken, support, None, None, draws.rewards, draws.cuts)
+    raise TypeError(f"{type(draws).__name__}: expected rewards by pulls")
 
 
 def _bounds(problem: BanditProblem, trials: int) -> Any:

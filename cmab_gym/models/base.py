@@ -5,43 +5,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 
-from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray, read_only
 from cmab_gym.problem import BanditProblem
 
 Pull: TypeAlias = tuple[FloatArray, IntArray]
 
 
-class Lookup(NamedTuple):
-    """The arrays with which a compiled loop does what `pull` does.
-
-    Exactly one of the last three fields is given; it says how the loop finds the position j of an
-    arm's reward in the support from an outcome (W,). The loop does not check its indices.
-
-    Fields:
-        support: float64 (R,), the rewards.
-        thresholds: float64 (K, R - 1); the outcome is one uniform number u, and j is how many of
-            the arm's thresholds are at most u. Or None.
-        table: int64 (J, K) of positions j; the outcome is the row. Or None.
-        cuts: float64 (R - 1,), the interior edges of the bins; the outcome holds the rewards of
-            all arms, and j is the bin. Or None.
-    """
-
-    support: FloatArray
-    thresholds: FloatArray | None = None
-    table: IntArray | None = None
-    cuts: FloatArray | None = None
-
-
 class BanditModel(ABC):
     """A joint distribution of the rewards of all arms, and its means, which players do not know.
 
-    The outcome of a round is drawn before the arm is chosen. So every arm has a reward in every
-    round, and all agents that play the same trial see the same rewards.
+    `cmab_gym.models.draws` says how a player meets the rewards: by joint outcomes of rounds (`draw`
+    and `pull`), or by the n-th pull of each arm (`thresholds`, or `draw_arm` for continuous ones).
 
     Attributes:
         problem: what a player may know.
@@ -98,12 +78,29 @@ class BanditModel(ABC):
         rewards, index = self.pull(prepared[row : row + 1], np.array([[arm]]))
         return float(rewards[0, 0]), int(index[0, 0])
 
-    def lookup(self) -> Lookup | None:
-        """Return `pull` in a form for compiled loops, or None if there is none.
+    def draw_arm(self, arm: int, rngs: Sequence[Generator], size: int) -> FloatArray:
+        """Draw rewards of one arm alone, for models with continuous rewards.
 
-        It is not valid for subclasses, which may draw or pull in another way.
+        Args:
+            arm: the arm.
+            rngs: one generator for each row.
+            size: rewards in a row.
+
+        Returns:
+            float64 (len(rngs), size).
         """
-        return None
+        raise NotImplementedError(f"{type(self).__name__} does not draw the rewards of one arm")
+
+    @cached_property
+    def thresholds(self) -> FloatArray:
+        """The distribution function of each arm, float64 (K, R - 1), without its last value, 1.
+
+        The quantile at u is the reward whose position is the number of thresholds up to u.
+        """
+        thresholds = np.cumsum(self.reward_pmf, axis=1)[:, :-1]
+        # Exactly 1 where no larger reward is possible, whatever the rounding of the sum.
+        impossible = np.cumsum(self.reward_pmf[:, ::-1], axis=1)[:, ::-1][:, 1:] == 0
+        return read_only(np.where(impossible, 1.0, thresholds))
 
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K), phi[l, k] = E[s_{l,k}(R_k)], upper bounds on the mean of arm l."""

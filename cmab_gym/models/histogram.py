@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from numpy.random import Generator
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.models.base import BanditModel, Lookup, Pull, flat, numbered
+from cmab_gym.models.base import BanditModel, Pull, flat, numbered
 from cmab_gym.problem import BanditProblem
 
 
@@ -74,10 +73,9 @@ class HistogramModel(BanditModel):
         store(self, "arm_names", names)
         store(self, "means", read_only((counts @ problem.reward_support) / totals[:, 0]))
         store(self, "reward_pmf", read_only(counts / totals))
-        thresholds = (np.cumsum(counts, axis=1) / totals)[:, :-1]
         # (R - 1, K), so that `pull` compares one uniform number with each of R - 1 rows.
-        store(self, "_thresholds", thresholds.T.copy())
-        store(self, "_arm_thresholds", thresholds.tolist())
+        store(self, "_thresholds", self.thresholds.T.copy())
+        store(self, "_arm_thresholds", self.thresholds.tolist())
         store(self, "_support", problem.reward_support.tolist())
 
     def draw(self, rng: Generator, rounds: int) -> AnyArray:
@@ -99,7 +97,3 @@ class HistogramModel(BanditModel):
         """Look up one reward: see `BanditModel.pull_one`."""
         index = bisect_right(self._arm_thresholds[arm], prepared[row])
         return self._support[index], index
-
-    def lookup(self) -> Lookup:
-        """See `BanditModel.lookup`."""
-        return Lookup(self.problem.reward_support, thresholds=np.array(self._arm_thresholds))

@@ -13,7 +13,7 @@ from numpy.random import Generator, default_rng
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.models.base import BanditModel, Lookup, Pull, flat, numbered
+from cmab_gym.models.base import BanditModel, Pull, flat, numbered
 from cmab_gym.models.latent_bounds import Bound, Cells, values_of
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import set_own_rewards
@@ -171,10 +171,27 @@ class LatentModel(BanditModel):
         if soft:
             lower, upper = np.where(uniform < self.delta, self._bounds_at(other_x), (lower, upper))
         rewards = lower if self._deterministic else lower + share * (upper - lower)
-        # A peak inside a cell may exceed the bounds by about 1e-6 of their size.
+        return self._clipped(rewards).transpose(2, 0, 1)
+
+    def draw_arm(self, arm: int, rngs: Sequence[Generator], size: int) -> FloatArray:
+        """Draw X and then the arm's reward: see `BanditModel.draw_arm`.
+
+        Soft bounds make no difference: the reward depends on X or on another X of the same law.
+        """
+        x = np.stack([self._draw_latent(rng, size) for rng in rngs])
+        self._check_range(x)
+        lower = values_of(self.lower[arm : arm + 1], x.ravel(), arm).reshape(x.shape)
+        if self._deterministic:
+            return self._clipped(lower)
+        upper = values_of(self.upper[arm : arm + 1], x.ravel(), arm).reshape(x.shape)
+        share = np.stack([rng.random(size) for rng in rngs])
+        return self._clipped(lower + share * (upper - lower))
+
+    def _clipped(self, rewards: FloatArray) -> FloatArray:
+        """Clip rewards in place: a peak inside a cell may exceed the bounds by 1e-6."""
         low, high = self.problem.reward_bounds
         np.minimum(np.maximum(rewards, low, out=rewards), high, out=rewards)
-        return rewards.transpose(2, 0, 1)
+        return rewards
 
     def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
         """Look up rewards: see `BanditModel.pull`."""
@@ -200,10 +217,6 @@ class LatentModel(BanditModel):
         rewards, index = prepared
         i = row * self._n_arms + arm
         return rewards[i], index[i]
-
-    def lookup(self) -> Lookup:
-        """See `BanditModel.lookup`."""
-        return Lookup(self.problem.reward_support, cuts=self._cuts)
 
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K) of the exact pseudo-rewards s_{l,k}(r), not of the binned table.

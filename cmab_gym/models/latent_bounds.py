@@ -103,26 +103,27 @@ class Cells:
         return np.stack(given, axis=1)
 
 
-def values_of(functions: Sequence[Bound], x: FloatArray) -> FloatArray:
-    """Evaluate the bound function of each arm at x (n,), float64 (K, n).
+def values_of(functions: Sequence[Bound], x: FloatArray, first_arm: int = 0) -> FloatArray:
+    """Evaluate the bound functions of some arms at x (n,), float64 (len(functions), n).
 
     Raises:
         ValueError: a function fails on an array, or returns a value that is not finite.
     """
     rows = np.empty((len(functions), x.size))
-    for arm, function in enumerate(functions):
+    for i, function in enumerate(functions):
         try:
-            rows[arm] = function(x)
+            rows[i] = function(x)
         except Exception as error:
             raise ValueError(
-                f"a bound of arm {arm} fails on an array of X ({type(error).__name__}: {error}): "
-                "expected a vectorised function; np.vectorize(f) makes one from any f"
+                f"a bound of arm {first_arm + i} fails on an array of X "
+                f"({type(error).__name__}: {error}): expected a vectorised function; "
+                "np.vectorize(f) makes one from any f"
             ) from error
     if not np.isfinite(rows).all():
-        arm, i = (int(indices[0]) for indices in np.nonzero(~np.isfinite(rows)))
+        i, j = (int(indices[0]) for indices in np.nonzero(~np.isfinite(rows)))
         raise ValueError(
-            f"a bound of arm {arm} is {rows[arm, i]} at X = {x[i]:g}: expected finite numbers over "
-            "the whole range of X; narrow latent_range"
+            f"a bound of arm {first_arm + i} is {rows[i, j]} at X = {x[j]:g}: expected finite "
+            "numbers over the whole range of X; narrow latent_range"
         )
     return rows
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.models.base import BanditModel, Lookup, Pull, flat, numbered
+from cmab_gym.models.base import BanditModel, Pull, flat, numbered
 from cmab_gym.problem import BanditProblem, tolerance_of
 from cmab_gym.pseudo_rewards import conditional_means, first_violation, set_own_rewards
 
@@ -157,10 +157,6 @@ class TabularModel(BanditModel):
         """Look up one reward: see `BanditModel.pull_one`."""
         index: int = self._flat_index[prepared[row] * self._n_arms + arm]
         return self._support[index], index
-
-    def lookup(self) -> Lookup:
-        """See `BanditModel.lookup`."""
-        return Lookup(self.problem.reward_support, table=self._index)
 
     def _checked_table(
         self,

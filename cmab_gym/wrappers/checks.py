@@ -8,6 +8,7 @@ import gymnasium as gym
 from gymnasium.vector import VectorRewardWrapper
 
 from cmab_gym.envs.base import BanditEnv
+from cmab_gym.envs.info import NO_JOINT_OUTCOME
 from cmab_gym.envs.vector import BanditVectorEnv
 
 Bandit = TypeVar("Bandit", BanditEnv, BanditVectorEnv)
@@ -39,6 +40,16 @@ def bandit_inside(wrapper: object, env: Any, kind: type[Bandit]) -> Bandit:
     if not isinstance(bandit, kind):
         raise ValueError(f"{type(wrapper).__name__}({env}): expected {_EXPECTED[kind]}")
     return bandit
+
+
+def require_joint_outcomes(wrapper: object, bandit: BanditEnv | BanditVectorEnv) -> None:
+    """Refuse a bandit whose rounds have no joint outcome.
+
+    Raises:
+        ValueError: its rewards are drawn by pulls.
+    """
+    if bandit.draws != "rounds":
+        raise ValueError(f"{type(wrapper).__name__}: {NO_JOINT_OUTCOME}")
 
 
 def refuse_changed_rewards(wrapper: object, env: Any) -> None:

@@ -11,7 +11,7 @@ from gymnasium.utils import RecordConstructorArgs
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.info import Info
-from cmab_gym.wrappers.checks import bandit_inside
+from cmab_gym.wrappers.checks import bandit_inside, require_joint_outcomes
 from cmab_gym.wrappers.observations import ObserverWrapper
 from cmab_gym.wrappers.observers import RoundRewardsObserver
 
@@ -37,7 +37,7 @@ class FullInformation(ObserverWrapper, RecordConstructorArgs):
         observe: whether the rewards are the observation too.
 
     Raises:
-        ValueError: env is not a bandit of this package.
+        ValueError: env is not a bandit of this package, or its rewards are drawn by pulls.
 
     Examples:
         >>> import gymnasium as gym
@@ -54,6 +54,7 @@ class FullInformation(ObserverWrapper, RecordConstructorArgs):
     def __init__(self, env: gym.Env[Any, Any], observe: bool = False) -> None:
         RecordConstructorArgs.__init__(self, observe=observe)
         bandit = bandit_inside(self, env, BanditEnv)
+        require_joint_outcomes(self, bandit)
         super().__init__(env, RoundRewardsObserver(bandit, 1) if observe else None)
         self._bandit = bandit
 

@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 from cmab_gym.envs.info import Info, with_masks
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.features import scaled_rewards
-from cmab_gym.wrappers.checks import bandit_inside, refuse_changed_rewards
+from cmab_gym.wrappers.checks import bandit_inside, refuse_changed_rewards, require_joint_outcomes
 from cmab_gym.wrappers.full_information import best_of_others
 from cmab_gym.wrappers.observers import (
     HistoryObserver,
@@ -132,6 +132,7 @@ class FullInformation(ObserverWrapper, RecordConstructorArgs):
     def __init__(self, env: VectorEnv[Any, Any, Any], observe: bool = False) -> None:
         RecordConstructorArgs.__init__(self, observe=observe)
         bandit = bandit_inside(self, env, BanditVectorEnv)
+        require_joint_outcomes(self, bandit)
         observer = RoundRewardsObserver(bandit, bandit.num_envs) if observe else None
         super().__init__(env, bandit, observer)
 

@@ -8,18 +8,12 @@ import numpy as np
 import pytest
 from bandits import IDS, NEEDS
 from gymnasium.utils.env_checker import check_env
-from hypothesis import given
-from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
-from strategies import SEEDS, pull_histories, tabular_models
+from numpy.testing import assert_array_equal
 
-from cmab_gym.agents import CBandit
-from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.envs import rendering
 from cmab_gym.envs.picture import Picture
 from cmab_gym.envs.rendering import Screen
 from cmab_gym.envs.scene import intervals
-from cmab_gym.history import CorrelatedHistory
 from cmab_gym.models import HistogramModel
 from cmab_gym.problem import BanditProblem
 
@@ -62,22 +56,6 @@ def test_the_table_is_as_computed_by_hand():
         f"> arm 1 20 {other_mean:.3f} {max(other_mean - radius[1], 0):.3f} to "
         f"{min(other_mean + radius[1], 1):.3f} yes".split()
     )
-
-
-@given(st.data())
-def test_the_competitive_arms_are_those_that_c_bandit_allows(data):
-    model = data.draw(tabular_models())
-    arms = data.draw(pull_histories(model))
-    history, agent = CorrelatedHistory(model.problem, 2), CBandit(UCB())
-    agent.reset(model.problem, 2, 0)
-    rng = np.random.default_rng(data.draw(SEEDS))
-    for t, pulled in enumerate(arms):
-        rewards = model.pull(model.draw(rng, 2), pulled[:, None])[0][:, 0]
-        history.update(pulled, rewards)
-        agent.update(pulled, rewards)
-        if t + 1 >= model.n_arms:
-            assert_array_equal(history.competitive, agent.allowed_arms())
-    assert_allclose(history.phi, agent.phi)
 
 
 def test_intervals_contain_the_mean_in_95_percent_of_all_trials():

@@ -6,6 +6,7 @@ import sys
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -19,7 +20,7 @@ from cmab_gym.evaluation.play import find_environment, make_environment
 from cmab_gym.evaluation.whole_rounds import WholeRounds, can_stand_for, is_wanted
 from cmab_gym.models import HistogramModel, LatentModel, TabularModel
 from cmab_gym.problem import BanditProblem
-from cmab_gym.streams import TrialStreams
+from cmab_gym.streams import TrialStreams, environment_generator, uniforms_at
 
 AGENTS = ("ucb", "ts", "c-ucb", "c-ts")
 CASES = {
@@ -71,7 +72,7 @@ class GivenModel(BanditVectorEnv):
 
 def assert_same_regret(name, model, trials, seed, rounds):
     """The loop gives the regret that the agent gets round by round, at every round."""
-    agent, env = make_agent(name), GivenModel(trials, horizon=rounds, model=model)
+    agent, env = make_agent(name), GivenModel(trials, horizon=rounds, draws="pulls", model=model)
     env.reset(seed=seed)
     streams = TrialStreams.for_trials(seed, range(trials))
     whole = WholeRounds(agent, env, streams, range(1, rounds + 1))
@@ -123,13 +124,12 @@ def test_any_number_of_arms_gives_the_same_regret(n_arms):
 
 
 class OnThresholds(HistogramModel):
-    """Its uniform numbers are where one reward ends and the next begins."""
+    """Its thresholds are the first uniform numbers of trial 0, arm by arm."""
 
-    def draw(self, rng, rounds):
-        return rng.integers(0, 4, (rounds, 1)) / 4
-
-    def lookup(self):
-        return super().lookup()
+    @property
+    def thresholds(self):
+        keys = np.stack([environment_generator(1).integers(2**64, size=2, dtype=np.uint64)] * 2)
+        return np.sort(uniforms_at(keys, np.array([[0, 0], [1, 1]])).T, axis=1)
 
 
 def histogram_on_thresholds():
@@ -190,26 +190,22 @@ class OwnStep(TabularVectorEnv):
     pass
 
 
-class OwnModel(TabularModel):
-    pass
-
-
 @pytest.mark.parametrize(
     ("env", "expected"),
     [
-        (TabularVectorEnv(2), True),
-        (GivenModel(2, model=TabularModel(np.eye(2), [0.5, 0.5])), True),
-        (OwnStep(2), False),
-        (GivenModel(2, model=OwnModel(np.eye(2), [0.5, 0.5])), False),
-        (gym.wrappers.vector.RecordEpisodeStatistics(TabularVectorEnv(2)), False),
+        (TabularVectorEnv(2, draws="pulls"), True),
+        (GivenModel(2, draws="pulls", model=TabularModel(np.eye(2), [0.5, 0.5])), True),
+        (OwnStep(2, draws="pulls"), False),
+        (TabularVectorEnv(2), False),
+        (RecordEpisodeStatistics(TabularVectorEnv(2, draws="pulls")), False),
     ],
-    ids=["family", "declared", "subclass", "subclass of a model", "wrapped"],
+    ids=["family", "declared", "subclass", "by rounds", "wrapped"],
 )
-def test_only_environments_and_models_that_declare_it_run_in_the_loop(env, expected):
+def test_only_environments_that_declare_it_run_in_the_loop(env, expected):
     assert can_stand_for(make_agent("ucb"), env) is expected
 
 
-def test_every_family_and_model_of_the_package_declares_it():
+def test_every_family_of_the_package_declares_it():
     for env_id in [name for name in gym.registry if name.startswith("CMAB-")]:
         if env_id == "CMAB-Ratings-v0":  # needs data
             continue

@@ -1,0 +1,95 @@
+"""A player's random numbers are independent of the environment's, also with the same seed."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from bandits import NEEDS
+
+from cmab_gym.envs.registration import ENVIRONMENTS
+
+IDS = [entry.id for entry in ENVIRONMENTS]
+ROUNDS = 8000
+
+
+def by_choice(env):
+    rng, n_arms = np.random.default_rng(0), env.action_space.n
+    return lambda: int(rng.choice(n_arms, p=np.full(n_arms, 1 / n_arms)))
+
+
+def by_random(env):
+    rng, n_arms = np.random.default_rng(0), env.action_space.n
+    return lambda: int(rng.random() * n_arms)
+
+
+def by_sample(env):
+    env.action_space.seed(0)
+    return lambda: int(env.action_space.sample())
+
+
+def by_sample_with_probabilities(env):
+    env.action_space.seed(0)
+    n_arms = env.action_space.n
+    return lambda: int(env.action_space.sample(probability=np.full(n_arms, 1 / n_arms)))
+
+
+PLAYERS = [by_choice, by_random, by_sample]
+if hasattr(gym.spaces.Discrete(2), "_np_random"):
+    PLAYERS.append(by_sample_with_probabilities)
+
+
+@pytest.mark.parametrize("draws", ["rounds", "pulls"])
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("env_id", IDS)
+def test_a_player_with_the_same_seed_sees_the_means(env_id, player, draws):
+    """Each arm's mean reward is within 5 standard errors: false in one of 10,000 seeds at most."""
+    env = gym.make(env_id, horizon=ROUNDS, draws=draws, step_info="none", **NEEDS.get(env_id, {}))
+    try:
+        choose = player(env)
+        choose()
+    except TypeError:
+        pytest.skip("this Gymnasium samples without probabilities")
+    env.reset(seed=0)
+    choose = player(env)
+    check_means(env.unwrapped.model, ((arm := choose(), env.step(arm)[1]) for _ in range(ROUNDS)))
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_a_player_of_a_vector_environment_with_the_same_seed_sees_the_means(env_id):
+    kwargs = {"horizon": ROUNDS, "step_info": "none", **NEEDS.get(env_id, {})}
+    envs = gym.make_vec(env_id, num_envs=1, **kwargs)
+    envs.reset(seed=0)
+    envs.action_space.seed(0)
+    rng, n_arms = np.random.default_rng(0), envs.single_action_space.n
+
+    def rounds():
+        for t in range(ROUNDS):
+            uniform = rng.choice(n_arms, p=np.full(n_arms, 1 / n_arms))
+            arms = envs.action_space.sample() if t % 2 else np.array([uniform])
+            yield int(arms[0]), float(envs.step(arms)[1][0])
+
+    check_means(envs.unwrapped.model, rounds())
+
+
+def check_means(model, rounds):
+    arms, rewards = (np.array(column) for column in zip(*rounds, strict=True))
+    for arm in range(model.n_arms):
+        own = rewards[arms == arm]
+        error = max(own.std(), 1e-9) / np.sqrt(own.size)
+        # Bins of latent rewards and their midpoints are not exact means.
+        assert abs(own.mean() - model.means[arm]) < 5 * error + 1e-3, arm
+
+
+@pytest.mark.parametrize("draws", ["rounds", "pulls"])
+def test_the_generator_of_the_rewards_is_the_one_that_np_random_shows(draws):
+    env = gym.make("CMAB-MovieLens-v0", draws=draws).unwrapped
+    env.reset(seed=3)
+    before = env.np_random.bit_generator.state
+    assert before != np.random.default_rng(3).bit_generator.state
+    env.step(0)
+    assert env.np_random.bit_generator.state != before
+    env.reset(seed=3)
+    assert env.np_random.bit_generator.state == before
+    assert env.np_random_seed == 3
+    vector = gym.make_vec("CMAB-MovieLens-v0", num_envs=2, draws="rounds").unwrapped
+    vector.reset(seed=2)
+    assert vector.np_random[1].bit_generator.state == before
