@@ -133,7 +133,7 @@ class _WaitForWorkers:
         waited = now - self._lost_at
         if waited >= WARN_SECONDS and not self._warned:
             _log.warning(
-                "no worker is left at %s: waiting up to %g s for one; batches left: %d, first of %r",
+                "no worker is left at %s: waiting %g s for one; batches left: %d, first of %r",
                 *(self._address, NO_WORKER_SECONDS, len(batches), next(iter(batches)).label),
             )
             self._warned = True
