@@ -278,7 +278,7 @@ def cut(path):
 @pytest.mark.parametrize(
     ("name", "damage", "message"),
     [
-        ("results.parquet", cut, "not the one that manifest.json describes"),
+        ("results.parquet", cut, "not the table that manifest.json describes"),
         ("results.parquet", Path.unlink, "has no results.parquet"),
         ("manifest.json", cut, "is not a manifest of Results.save"),
         ("manifest.json", lambda path: path.write_text("[1]"), "has to run again"),
@@ -306,7 +306,7 @@ def test_an_agent_that_fails_fails_only_its_own_tasks(tmp_path, capsys):
     assert main(run) == 1
     printed = capsys.readouterr()
     assert "12 finished, 6 failed" in printed.out
-    assert printed.err.count("act() returned arm 99") == 6
+    assert printed.err.count("is 99: expected integer arms") == 6
     table = pd.read_csv(tmp_path / "out" / "summary.csv")
     failed = table[table["status"] == "failed"]
     assert failed["failure"].str.contains("trial 0, round 1: act").all()
@@ -326,7 +326,7 @@ def test_an_agent_that_fails_in_one_of_two_batches_has_failed(tmp_path):
     for jobs in (1, 2):
         table = play(plan, tmp_path / "out", n_jobs=jobs)
         assert list(table["status"]) == ["failed"]
-        assert "returned arm 99" in table["failure"][0]
+        assert "is 99: expected integer arms from 0 to 2" in table["failure"][0]
         assert not folders(tmp_path / "out")
 
 
@@ -385,7 +385,7 @@ def test_the_manifest_has_the_tasks_settings(tmp_path):
         ("CMAB-M", "CMAB-m", r"environments\[1\]: unknown environment .*did you mean 'CMAB-Mov"),
         ("three-armed", "four", r"environments\[0\]: unknown preset 'four'"),
         ("preset", "prest", r"environments\[0\]: unknown keyword argument of Tabular 'prest'"),
-        ("preset: [table1-a", "horizon: [3", r"environments\[0\]: horizon=3 among"),
+        ("preset: [table1-a", "horizon: [3", r"environments\[0\]: horizon=3 in env_kwargs"),
         (FILE, "environments: [1", r"sweep.yaml is not YAML \(while parsing"),
         (FILE, "- ucb", r"sweep.yaml has no keys: expected environments, agents, rounds"),
         (FILE, "agents: [ucb]", r"sweep.yaml: no environments given: expected a list"),
