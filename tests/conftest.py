@@ -1,5 +1,6 @@
 import importlib.util
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,8 @@ from hypothesis import settings
 
 from cmab_gym import evaluate
 
-# The same examples every time where a failure would stop others; new ones while developing. Without
-# deadlines: whichever test is the first to play loads what agents compile.
+# In CI the same examples every time; new ones during development. No deadlines: the first test that
+# runs an agent waits for compiled code to be loaded.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("thorough", max_examples=2000, deadline=None)
@@ -17,8 +18,14 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
+def pytest_configure():
+    """Let SIGINT interrupt tests, and processes they start, when a shell runs them with `&`."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_runtest_setup(item):
-    """Skip what needs an extra that is not installed; fail where it has to be, as in CI."""
+    """Skip tests of the extra `rl` if it is not installed; fail if it is required, as in CI."""
     if item.get_closest_marker("rl") and importlib.util.find_spec("stable_baselines3") is None:
         required = os.environ.get("CMAB_GYM_REQUIRE_RL")
         refuse = pytest.fail if required else pytest.skip
@@ -27,22 +34,22 @@ def pytest_runtest_setup(item):
 
 @pytest.fixture(scope="session")
 def raw_data() -> Path:
-    """The folder of real ratings, which are never part of the repository."""
+    """The folder with the real ratings, which are not part of the repository."""
     folder = Path(os.environ.get("CMAB_GYM_RAW_DATA", REPOSITORY.parent / "shared" / "data"))
     if not (folder / "ml-1m.zip").is_file():
-        pytest.skip(f"no ml-1m.zip in {folder}: set CMAB_GYM_RAW_DATA to the folder that has it")
+        pytest.skip(f"no ml-1m.zip in {folder}: set CMAB_GYM_RAW_DATA to the folder with it")
     return folder
 
 
 @pytest.fixture
 def in_both_forms(monkeypatch):
-    """Evaluate twice, with compiled loops and with NumPy's, and return both tables of results."""
+    """Evaluate with compiled loops and with NumPy's, and return both tables of results."""
 
-    def played(*arguments, **keywords):
+    def evaluated(*args, **kwargs):
         tables = []
         for switch in "10":
             monkeypatch.setenv("CMAB_GYM_COMPILED", switch)
-            tables.append(evaluate(*arguments, **keywords).to_pandas())
+            tables.append(evaluate(*args, **kwargs).to_pandas())
         return tables
 
-    return played
+    return evaluated

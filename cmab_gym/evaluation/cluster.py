@@ -1,15 +1,18 @@
-"""Play batches on a Dask cluster; a worker that dies costs time, and no result."""
+"""Run batches on a Dask cluster; a worker that dies costs time, but no result."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import site
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from queue import Empty, Queue
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +21,24 @@ import cloudpickle
 from cmab_gym.agents.make import without_file
 from cmab_gym.evaluation.play import Batch, OnProgress, play
 from cmab_gym.evaluation.results import AgentRun
-from cmab_gym.evaluation.workers import without_result
 from cmab_gym.versions import version_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-_CONNECT_SECONDS = 20
+CONNECT_SECONDS = 20
+FIRST_WORKER_SECONDS = 20
+NO_WORKER_SECONDS = 60.0  # how long to wait for a worker when none is left
+WARN_SECONDS = 5.0  # when to say so: a worker that is restarted takes a few seconds
+_LOOK_SECONDS = 1.0  # without a result, between looks at the workers
+_FETCH_SECONDS = 5.0
+
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
 def connected(address: str) -> Iterator[tuple[Client, int]]:
-    """Connect to a Dask scheduler, and check that its workers can play.
+    """Connect to a Dask scheduler, and check that its workers can run batches.
 
     Args:
         address: as `dask scheduler` prints it ("tcp://host:8786").
@@ -38,102 +47,172 @@ def connected(address: str) -> Iterator[tuple[Client, int]]:
         The connection, and the number of the workers' threads.
 
     Raises:
-        ValueError: Dask is not installed, nobody answers, there is no worker, or a worker has no
-            cmab-gym or other versions than this process, so that its numbers might differ.
+        ValueError: Dask is not installed, the scheduler does not answer, it has no worker, or a
+            worker has no cmab-gym or other versions than this process, so that its numbers might
+            differ.
     """
+    with _client(address) as client:
+        try:
+            client.wait_for_workers(1, timeout=FIRST_WORKER_SECONDS)
+        except (TimeoutError, asyncio.TimeoutError) as error:  # two until Python 3.11
+            raise ValueError(
+                f"scheduler={address!r} has no workers: start some with `dask worker {address}`"
+            ) from error
+        _check_versions(client)
+        # 0 if the workers have just died: they may come back.
+        yield client, sum(client.nthreads().values()) or 1
+
+
+def _client(address: str) -> Client:
     try:
         from distributed import Client
+        from distributed.comm import get_address_host_port
     except ImportError as error:
         raise ValueError(
             f"scheduler={address!r} needs Dask ({error}): pip install 'cmab-gym[distributed]'"
         ) from error
     try:
-        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        # Check the address first: a client with a malformed one stays open, and can block the start
+        # of another client forever when it is garbage-collected.
+        get_address_host_port(address)
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(
             f"scheduler={address!r} does not answer ({error}): expected the address that "
             "`dask scheduler` prints, such as tcp://host:8786"
         ) from error
-    with client:
-        try:
-            client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
-        except (TimeoutError, asyncio.TimeoutError) as error:  # two until Python 3.11
-            raise ValueError(
-                f"scheduler={address!r} has no workers: start some by `dask worker {address}`"
-            ) from error
-        _check_versions(client)
-        # None, if they have just died: then they are about to come again.
-        yield client, sum(client.nthreads().values()) or 1
 
 
 def play_on_cluster(
     client: Client, batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
 ) -> Iterator[AgentRun]:
-    """Play on the cluster's workers.
+    """Run batches on the cluster's workers.
 
-    A batch whose worker dies is played again by another. One whose workers have died several times
-    (`distributed.scheduler.allowed-failures`) is set aside and played alone at the end, since its
-    neighbours may have been the reason; if its worker dies again, the agent has failed.
+    If a worker dies, another one runs its batch. A batch whose workers have died several times
+    (`distributed.scheduler.allowed-failures`) runs alone at the end, since another batch may have
+    ended the workers; if its worker dies again, the agent has failed. If no worker has been there
+    for `NO_WORKER_SECONDS`, all agents that are not finished have failed.
 
     Raises:
-        ValueError: an agent or a setting cannot be sent.
+        ValueError: an agent or an environment cannot be sent.
     """
     from distributed import KilledWorker
 
+    wait = _WaitForWorkers(client)
     killed = []
-    for batch, outcome in _played(client, batches):
+    for batch, outcome in _played(client, batches, wait):
         if isinstance(outcome, KilledWorker):
             killed.append(batch)
-            continue
-        yield _curves(batch, outcome, progress)
+        else:
+            yield _agent_run(batch, outcome, progress)
     failed: set[str] = set()
     for batch in killed:
         if batch.label not in failed:
-            for _, outcome in _played(client, [batch]):
-                curves = _curves(batch, outcome, progress)
-            failed |= {batch.label} if curves.failure else set()
-            yield curves
+            for _, outcome in _played(client, [batch], wait):
+                run = _agent_run(batch, outcome, progress)
+            failed |= {batch.label} if run.failure else set()
+            yield run
+
+
+class _WaitForWorkers:
+    """Notices that the cluster has lost all its workers, and ends the wait for new ones."""
+
+    def __init__(self, client: Client) -> None:
+        self._client, self._address = client, client.scheduler.address
+        self._lost_at: float | None = None
+        self._warned = False
+
+    def is_over(self, batches: Collection[Batch]) -> bool:
+        """Return whether no worker has been there for `NO_WORKER_SECONDS`; warn long before."""
+        if self._has_workers():
+            self._lost_at, self._warned = None, False
+            return False
+        now = time.monotonic()
+        if self._lost_at is None:
+            self._lost_at = now
+        waited = now - self._lost_at
+        if waited >= WARN_SECONDS and not self._warned:
+            _log.warning(
+                "no worker is left at %s: waiting %g s for one; batches left: %d, first of %r",
+                *(self._address, NO_WORKER_SECONDS, len(batches), next(iter(batches)).label),
+            )
+            self._warned = True
+        return waited >= NO_WORKER_SECONDS
+
+    def _has_workers(self) -> bool:
+        try:
+            return bool(self._client.nthreads())
+        except OSError:  # the scheduler does not answer
+            return False
+
+    def error(self) -> TimeoutError:
+        """Describe the end of the wait."""
+        return TimeoutError(
+            f"no worker for {NO_WORKER_SECONDS:g} s: start some with `dask worker {self._address}`,"
+            " and run it again"
+        )
 
 
 def _played(
-    client: Client, batches: Sequence[Batch]
+    client: Client, batches: Sequence[Batch], wait: _WaitForWorkers
 ) -> Iterator[tuple[Batch, AgentRun | BaseException]]:
-    from distributed import as_completed
-
+    """Run batches; yield each with its result, or with the reason why it has none."""
     with _own_code_by_value():
         packed = [_packed(batch) for batch in batches]
-    # pure=False: each batch is played, whatever Dask has seen before.
-    futures = [client.submit(play_packed, each, pure=False) for each in packed]
-    left = dict(zip(futures, batches, strict=True))
+    # pure=False: run every batch, even if Dask remembers the result of an equal one.
+    left = {
+        client.submit(play_packed, each, pure=False): batch
+        for each, batch in zip(packed, batches, strict=True)
+    }
+    done: Queue[Future] = Queue()
+    for future in left:
+        future.add_done_callback(done.put)
     try:
-        for future in as_completed(futures, loop=client.loop):
-            yield left.pop(future), _outcome(future)
+        while left:
+            ended = _next(done)
+            outcome = _outcome(ended) if ended else None
+            if ended and outcome:
+                yield left.pop(ended), outcome
+            elif wait.is_over(left.values()):
+                yield from ((batch, wait.error()) for batch in left.values())
+                break
+            elif ended:
+                ended.add_done_callback(done.put)
     finally:
         client.cancel(list(left))
 
 
-def _outcome(future: Future) -> AgentRun | BaseException:
-    """Fetch a result; it may be lost, and played again, between its end and this."""
+def _next(done: Queue[Future]) -> Future | None:
     try:
-        curves: AgentRun = future.result()
+        return done.get(timeout=_LOOK_SECONDS)
+    except Empty:
+        return None
+
+
+def _outcome(future: Future) -> AgentRun | BaseException | None:
+    """Fetch a result; None if its worker died before, so that the batch has to run again."""
+    try:
+        run: AgentRun = future.result(timeout=_FETCH_SECONDS)
+    except asyncio.TimeoutError as error:
+        return error if future.status == "error" else None
     except (Exception, asyncio.CancelledError) as error:
         return error
-    return curves
+    return run
 
 
-def _curves(
+def _agent_run(
     batch: Batch, outcome: AgentRun | BaseException, progress: OnProgress | None
 ) -> AgentRun:
     if isinstance(outcome, BaseException):
-        why = f"not played on the cluster: {type(outcome).__name__}: {outcome}"
-        return without_result(batch, why)
+        reason = f"not finished on the cluster: {type(outcome).__name__}: {outcome}"
+        return AgentRun.failed(batch.label, f"agent {batch.label!r}: {reason}")
     if progress is not None:
         progress(len(batch.trials) * batch.checkpoints[-1])
     return outcome
 
 
 def play_packed(packed: bytes) -> AgentRun:
-    """Unpack a batch and play it: what a worker does."""
+    """Unpack a batch and run it, on a worker."""
     batch: Batch = cloudpickle.loads(packed)
     return play(batch)
 
@@ -144,19 +223,19 @@ def _packed(batch: Batch) -> bytes:
     except Exception as error:
         raise ValueError(
             f"agent {batch.label!r} on {batch.spec.id} cannot be sent to the cluster ({error}): "
-            "expected what can be pickled; play it here, without a scheduler"
+            "expected one that can be pickled; run it on this machine, without a scheduler"
         ) from error
     return packed
 
 
 @contextmanager
 def _own_code_by_value() -> Iterator[None]:
-    """Let the user's own classes and functions travel with what is packed.
+    """Pickle the user's own modules with their code, as the workers may not have them.
 
-    Installed packages go by name, as does whatever is imported only while playing.
+    Installed packages are pickled by name, and so are modules imported only during a run.
     """
-    places = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
-    installed = [Path(each).resolve() for each in (*places, *site.getsitepackages())]
+    paths = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+    installed = [Path(each).resolve() for each in (*paths, *site.getsitepackages())]
     own = [module for module in list(sys.modules.values()) if _is_own(module, installed)]
     for module in own:
         cloudpickle.register_pickle_by_value(module)
@@ -187,7 +266,7 @@ def _check_versions(client: Client) -> None:
             if found != here[name]:
                 raise ValueError(
                     f"worker {worker} has {name} {found}, and this process {here[name]}: expected "
-                    "the same, so that the numbers are"
+                    "equal versions, so that the numbers are equal"
                 )
 
 

@@ -72,7 +72,7 @@ def evaluate(
     at = checkpoint_rounds(checkpoints, rounds)
     spec = find_environment(env_id, kwargs)
     with workers_of(n_jobs, scheduler) as workers:
-        size = batch_size_of(batch_size, trials, workers.number)
+        size = batch_size_of(batch_size, trials, workers.n_workers)
         # Made here, so that a wrong argument raises before anything runs.
         env = make_environment(spec, size, rounds, kwargs)
         batches = [
@@ -87,7 +87,7 @@ def evaluate(
             "trials": trials,
             "seed": seed,
             "log_checkpoints": isinstance(checkpoints, str),
-            "n_jobs": workers.number,
+            "n_jobs": workers.n_workers,
             "batch_size": size,
             **describe_run(),
         }

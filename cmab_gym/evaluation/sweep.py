@@ -1,4 +1,4 @@
-"""`sweep`: play many independent tasks, keep each one that is finished, and go on from there."""
+"""`sweep`: run independent tasks, save each one at its end, and resume after an interruption."""
 
 from __future__ import annotations
 
@@ -40,46 +40,47 @@ def sweep(
     progress: OnProgress | None = None,
     say: Say = print,
 ) -> pd.DataFrame:
-    """Play the tasks of a sweep that are not finished yet, and sum all of them up.
+    """Run the tasks of a sweep that are not finished yet, and summarise all of them.
 
-    Each task is played with the numbers that `evaluate` would give, and saved at its end in a
-    folder of its own (`Results.load` reads it). What is finished stays, whatever ends the sweep: an
-    error, Ctrl-C, kill -9 or a full disk; run again, the sweep plays what is missing.
+    A task has the numbers that `evaluate` would give. It is saved at its end in its own folder,
+    which `Results.load` reads. Finished tasks survive an error, Ctrl-C, kill -9 and a full disk:
+    run the sweep again, and it runs only the tasks that are missing.
 
     Args:
         plan: a `Sweep`, or a YAML file for `Sweep.from_file`.
-        out: folder for one folder per task, and `summary.csv`.
-        n_jobs: worker processes; -1 is one per core.
+        out: folder that gets one folder per task, and `summary.csv`.
+        n_jobs: number of worker processes; -1 is one per core.
         scheduler: address of a Dask scheduler, as for `evaluate`.
-        play: False only sums up what is there.
-        progress: called with the number of rounds that are done, at first those finished before.
-        say: told what is finished and what is played again.
+        play: False runs nothing, and only writes the summary of the finished tasks.
+        progress: called with the number of rounds played since the last call; the first call
+            counts the rounds of tasks that were finished before.
+        say: called with messages, such as how many tasks are finished.
 
     Returns:
-        One row per task, as in `summary.csv`. Columns: folder; env_id, its keywords ("env.pad"),
-        agent, its parameters ("agent.beta"), seed, rounds, trials; regret, sd, low, high,
-        best_arm_share and rounds_per_second as in `Results.summary`; status, "finished", "failed"
-        or "missing"; and failure, why the agent failed.
+        One row per task, as in `summary.csv`. Columns: folder; env_id, the environment's keyword
+        arguments ("env.pad"), agent, its parameters ("agent.beta"), seed, rounds, trials; regret,
+        sd, low, high, best_arm_share and rounds_per_second as in `Results.summary`; status,
+        "finished", "failed" or "missing"; and failure, the reason why the agent failed.
 
     Raises:
         ValueError: the plan is wrong, or another sweep is writing to the folder.
-        OSError: a task could not be saved; those finished before it are.
+        OSError: a task could not be saved; the tasks finished before it are kept.
     """
     tasks = (plan if isinstance(plan, Sweep) else Sweep.from_file(plan)).tasks()
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    with _alone(out):
+    with _locked(out):
         rows = _finished(tasks, out, say)
         left = [task for task in tasks if task.name not in rows]
-        say(f"{len(tasks)} tasks: {len(rows)} finished before, {len(left)} to play")
+        say(f"{len(tasks)} tasks: {len(rows)} finished before, {len(left)} to run")
         if play and left:
-            about = _checked(left)
+            descriptions = _checked(left)
             if progress is not None and rows:
                 progress(sum(task.rounds * task.trials for task in tasks if task.name in rows))
             try:
-                _play(left, out, about, n_jobs, scheduler, progress, rows)
+                _run(left, out, descriptions, n_jobs, scheduler, progress, rows)
             except KeyboardInterrupt:
-                # It may have come between a task's last file and its row.
+                # Ctrl-C may have come after a task was saved and before its row was added.
                 rows |= _finished(tasks, out, lambda text: None)
                 _write_summary(tasks, rows, out)
                 raise
@@ -87,7 +88,7 @@ def sweep(
 
 
 @contextmanager
-def _alone(out: Path) -> Iterator[None]:
+def _locked(out: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     try:
@@ -100,7 +101,7 @@ def _alone(out: Path) -> Iterator[None]:
 
 
 def _finished(tasks: Sequence[Task], out: Path, say: Say) -> dict[str, dict[str, Any]]:
-    """Return the rows of the tasks that are whole, and remove what others left behind."""
+    """Return the rows of the tasks with complete files, and delete partial files."""
     rows = {}
     for task in tasks:
         folder = out / task.name
@@ -111,7 +112,7 @@ def _finished(tasks: Sequence[Task], out: Path, say: Say) -> dict[str, dict[str,
         try:
             rows[task.name] = _row(Results.load(folder))
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-            say(f"task {task.name} is not whole, and counts as not played: {error}")
+            say(f"task {task.name} is incomplete and has to run again: {error}")
     return rows
 
 
@@ -120,19 +121,19 @@ def _row(results: Results) -> dict[str, Any]:
     return {**{name: summary[name] for name in _NUMBERS}, "status": FINISHED}
 
 
-def _play(
+def _run(
     tasks: Sequence[Task],
     out: Path,
-    about: Mapping[int, Mapping[str, Any]],
+    descriptions: Mapping[int, Mapping[str, Any]],
     n_jobs: int,
     scheduler: str | None,
     progress: OnProgress | None,
     rows: dict[str, dict[str, Any]],
 ) -> None:
-    """Play tasks, save each at its end, and add its row."""
+    """Run tasks; save each one at its end, and add its row to `rows`."""
     run = describe_run()
     with workers_of(n_jobs, scheduler) as workers:
-        share = max(1, workers.number // len(tasks))  # workers that one task can keep busy
+        share = max(1, workers.n_workers // len(tasks))  # workers for one task
         size = batch_size_of(None, tasks[0].trials, share)
         batches = [batch for task in tasks for batch in _batches(task, size)]
         by_name = {task.name: task for task in tasks}
@@ -145,8 +146,8 @@ def _play(
             if one.failure:
                 rows[task.name] = {"status": FAILED, "failure": one.failure}
             elif sum(len(each.regret) for each in own) == task.trials:
-                manifest = {**about[id(task.env_kwargs)], **run}
-                manifest |= {"n_jobs": workers.number, "batch_size": size}
+                manifest = {**descriptions[id(task.env_kwargs)], **run}
+                manifest |= {"n_jobs": workers.n_workers, "batch_size": size}
                 results = _results(task, own, manifest)
                 _save(results, out / task.name)
                 rows[task.name] = _row(results)
@@ -154,30 +155,30 @@ def _play(
 
 
 def _checked(tasks: Sequence[Task]) -> dict[int, dict[str, Any]]:
-    """Make every environment and every agent once.
+    """Check that every environment and every agent can be made.
 
     Returns:
-        What the manifest says of each environment, by the identity of its keywords.
+        Each environment's part of the manifest, by the `id` of its keyword arguments.
 
     Raises:
-        ValueError, FileNotFoundError: one cannot be made; its key is named.
+        ValueError, FileNotFoundError: one cannot be made; the error names its key.
     """
-    about: dict[int, dict[str, Any]] = {}
+    descriptions: dict[int, dict[str, Any]] = {}
     for task in tasks:
-        if id(task.env_kwargs) not in about:
-            with _named(task.keys[0]):
+        if id(task.env_kwargs) not in descriptions:
+            with _key_in_errors(task.keys[0]):
                 spec = find_environment(task.env_id, task.env_kwargs)
                 env = make_environment(spec, 1, task.rounds, task.env_kwargs)
             described = describe_environment(task.env_id, task.env_kwargs, env)
-            about[id(task.env_kwargs)] = described
+            descriptions[id(task.env_kwargs)] = described
     for agent, key in {task.agent: task.keys[1] for task in tasks}.items():
-        with _named(key):
+        with _key_in_errors(key):
             agent_factory(agent)()
-    return about
+    return descriptions
 
 
 @contextmanager
-def _named(key: str) -> Iterator[None]:
+def _key_in_errors(key: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
@@ -197,10 +198,10 @@ def _batches(task: Task, size: int) -> list[Batch]:
     ]
 
 
-def _results(task: Task, curves: Sequence[AgentRun], about: Mapping[str, Any]) -> Results:
+def _results(task: Task, curves: Sequence[AgentRun], described: Mapping[str, Any]) -> Results:
     run = replace(AgentRun.joined(task.name, curves, task.trials), label=task.agent)
     manifest = {
-        **about,
+        **described,
         "agents": {task.agent: task.agent},
         "rounds": task.rounds,
         "trials": task.trials,
@@ -217,8 +218,8 @@ def _save(results: Results, folder: Path) -> None:
         results.save(folder)
     except OSError as error:
         raise OSError(
-            f"{folder} could not be written ({error}): the tasks finished before it are kept; make "
-            "room, and run the sweep again"
+            f"{folder} could not be written ({error}): the tasks finished before it are kept; "
+            "free some space, and run the sweep again"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""`Sweep`: environments, agents, parameters and seeds, and the independent tasks they make."""
+"""`Sweep`: combine environments, agents, parameters and seeds into independent tasks."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ class Task:
 
     Args:
         env_id: the environment.
-        env_kwargs: its keywords; the tasks of one environment share the mapping.
+        env_kwargs: its keyword arguments; the tasks of one environment share the mapping.
         agent: the agent, with its parameters: "c-ts(beta=2)".
-        seed: decides all random numbers.
+        seed: seed of all random numbers.
         rounds, trials, checkpoints: as for `evaluate`.
-        keys: where environment and agent stand in the sweep ("environments[0]", "agents[1]").
-        parameters: those of the agent that the sweep gives beside its name; `agent` has them too.
+        keys: position of environment and agent in the sweep ("environments[0]", "agents[1]").
+        parameters: the agent's parameters that the sweep gives as a mapping; `agent` includes
+            them.
     """
 
     env_id: str
@@ -49,10 +50,10 @@ class Task:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that decides the task's numbers, as JSON can hold it.
+        """Everything that decides the task's numbers, for JSON.
 
-        Of files, the agent's own and those among the environment's keywords, it has the checksum:
-        a changed file makes a new task.
+        This includes the checksums of the agent's file and of files among the environment's keyword
+        arguments: if a file changes, the task is a new one.
         """
         settings = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
         found = {name: _checksum(Path(name)) for name in self._files() if Path(name).is_file()}
@@ -60,7 +61,7 @@ class Task:
 
     @cached_property
     def name(self) -> str:
-        """The name of the task's folder: readable, with a short hash of all settings."""
+        """The name of the task's folder: a readable label and a short hash of `settings`."""
         text = json.dumps(self.settings, sort_keys=True, default=_plain)
         digest = hashlib.sha256(text.encode()).hexdigest()[:_HASH]
         given = [f"{key}={value}" for key, value in self.env_kwargs.items()]
@@ -81,13 +82,14 @@ class Sweep:
     """Every agent on every environment with every seed.
 
     Args:
-        environments: ids, or mappings of an `id` and keywords. A list among the keywords is one
-            environment for each of its values; a value that is a list itself stands in one.
-        agents: names ("c-ucb", "c-ts(beta=2)", "my_agent.py:MyAgent"), or mappings of a `name` and
-            parameters, with lists as for environments.
-        rounds, trials, checkpoints: as for `evaluate`, of every task.
+        environments: ids, or mappings with an `id` and keyword arguments. A list as a keyword
+            argument makes one environment for each item; put a value that is itself a list into
+            another list.
+        agents: names ("c-ucb", "c-ts(beta=2)", "my_agent.py:MyAgent"), or mappings with a `name`
+            and parameters, with lists as for environments.
+        rounds, trials, checkpoints: as for `evaluate`, the same in every task.
         seeds: seeds, each 0 or more.
-        source: the file it is from, for messages.
+        source: the file that holds the sweep, for error messages.
     """
 
     environments: Sequence[str | Mapping[str, Any]]
@@ -104,7 +106,7 @@ class Sweep:
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it is no YAML, or has other keys.
+            ValueError: it is not YAML, or has other keys.
         """
         import yaml
 
@@ -115,10 +117,10 @@ class Sweep:
             read = yaml.safe_load(path.read_text(encoding="utf-8"))
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             where = " ".join(str(error).split())
-            raise ValueError(f"{path} is no YAML ({where}): expected a sweep") from None
+            raise ValueError(f"{path} is not YAML ({where}): expected a sweep") from None
         known = [each.name for each in fields(cls) if each.name != "source"]
         if not isinstance(read, dict):
-            raise ValueError(f"{path} holds no keys: expected {', '.join(known)}")
+            raise ValueError(f"{path} has no keys: expected {', '.join(known)}")
         for key in read:
             if key not in known:
                 raise ValueError(f"{path}: {checks.unknown('key', key, known)}")
@@ -128,17 +130,17 @@ class Sweep:
         return cls(**read, source=str(path))
 
     def tasks(self) -> list[Task]:
-        """Expand the sweep: environments, then agents, then seeds.
+        """List the tasks, ordered by environment, then agent, then seed.
 
         Raises:
-            ValueError: a value is wrong, its key is named; or two tasks are the same.
+            ValueError: a value is wrong (the error names its key), or two tasks are the same.
         """
         at = f"{self.source}: " if self.source else ""
         rounds = checks.whole_number(f"{at}rounds", self.rounds, 1)
         trials = checks.whole_number(f"{at}trials", self.trials, 1)
         seeds = [
-            checks.whole_number(f"{at}seeds[{place}]", seed, 0)
-            for place, seed in enumerate(_list(f"{at}seeds", self.seeds))
+            checks.whole_number(f"{at}seeds[{index}]", seed, 0)
+            for index, seed in enumerate(_list(f"{at}seeds", self.seeds))
         ]
         try:
             checkpoint_rounds(self.checkpoints, rounds)
@@ -173,13 +175,13 @@ def _list(key: str, value: Any) -> Sequence[Any]:
 
 
 def _expanded(key: str, entries: Any, named: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Give key, name and keywords of each combination of the values that stand in lists."""
-    for place, entry in enumerate(_list(key, entries)):
-        own, given = f"{key}[{place}]", entry
+    """Yield key, name and arguments of each combination of listed values."""
+    for index, entry in enumerate(_list(key, entries)):
+        own, given = f"{key}[{index}]", entry
         if isinstance(entry, str):
             given = {named: entry}
         if not isinstance(given, Mapping) or not isinstance(given.get(named), str):
-            raise ValueError(f"{own}={entry!r}: expected a name, or keywords with {named}: NAME")
+            raise ValueError(f"{own}={entry!r}: expected a name, or a mapping with {named}: NAME")
         rest = {name: value for name, value in given.items() if name != named}
         values = [
             _list(f"{own}.{name}", value) if isinstance(value, list | tuple) else [value]
@@ -191,7 +193,7 @@ def _expanded(key: str, entries: Any, named: str) -> Iterator[tuple[str, str, di
 
 def _with_parameters(key: str, name: str, given: Mapping[str, Any]) -> str:
     if given and name.endswith(")"):
-        raise ValueError(f"{key}: {name!r} and {dict(given)}: expected parameters in one place")
+        raise ValueError(f"{key}: {name!r} and {dict(given)}: expected parameters only once")
     inside = ", ".join(f"{parameter}={value!r}" for parameter, value in given.items())
     return f"{name}({inside})" if inside else name
 
@@ -206,7 +208,7 @@ def _check_names(tasks: Sequence[Task]) -> None:
         if name in seen:
             both = [*seen[name].keys, *task.keys]
             where = " and ".join(dict.fromkeys(both))
-            raise ValueError(f"task {name} is there twice ({where}): expected each once")
+            raise ValueError(f"task {name} is given twice ({where}): expected each once")
         seen[name] = task
 
 
@@ -216,8 +218,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     raise TypeError(
-        f"{value!r} cannot be told from others when the sweep is run again: expected numbers, "
-        "texts, lists and mappings of them"
+        f"{value!r} cannot be written as JSON, by which a sweep recognises its tasks: expected "
+        "numbers, strings, lists and mappings of them"
     )
 
 
@@ -228,20 +230,20 @@ def _checksum(path: Path) -> str:
 
 @cache
 def _sha256(path: Path, *_: int) -> str:
-    """Read a file once for all tasks, as long as its time and size stay the same."""
+    """Read a file again only if its time or size has changed."""
     return checksum(path)
 
 
 def columns_of(tasks: Sequence[Task]) -> list[dict[str, Any]]:
-    """Return each task's choices as columns: one for each keyword and each parameter."""
+    """Return each task's columns, with one for each keyword argument and agent parameter."""
     agents = list(dict.fromkeys(task.agent for task in tasks))
     short = dict(zip(agents, short_labels(agents), strict=True))
-    keywords = dict.fromkeys(key for task in tasks for key in task.env_kwargs)
+    env_kwargs = dict.fromkeys(key for task in tasks for key in task.env_kwargs)
     parameters = dict.fromkeys(key for task in tasks for key in task.parameters)
     return [
         {
             "env_id": task.env_id,
-            **{f"env.{key}": _cell(task.env_kwargs.get(key)) for key in keywords},
+            **{f"env.{key}": _cell(task.env_kwargs.get(key)) for key in env_kwargs},
             "agent": short[task.agent],
             **{f"agent.{key}": _cell(task.parameters.get(key)) for key in parameters},
             "seed": task.seed,

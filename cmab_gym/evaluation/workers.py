@@ -1,4 +1,4 @@
-"""Where batches are played: in this process, in worker processes, or on a cluster."""
+"""Run batches in this process, in worker processes, or on a cluster."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
 from cmab_gym import checks
 from cmab_gym.evaluation.play import Batch, OnProgress, make_environment, play
 from cmab_gym.evaluation.results import AgentRun
@@ -21,71 +19,71 @@ Done = TypeVar("Done")
 
 
 class Play(Protocol):
-    """Plays batches, in any order."""
+    """A function that runs batches, in any order."""
 
     def __call__(
         self, batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
     ) -> Iterator[AgentRun]:
-        """Play batches.
+        """Run batches.
 
         Args:
-            batches: what to play, without gaps: those of one environment in a row.
+            batches: the batches; those of one environment stand next to each other.
             progress: called with the number of rounds played since the last call.
-            env: an environment made for the first batch, for who can use it.
+            env: an environment made for the first batch; only a run in this process uses it.
         """
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Who plays.
+    """Where batches are run.
 
     Args:
-        number: how many batches are played at a time.
-        play: plays them.
+        n_workers: how many batches run at a time.
+        play: runs the batches.
     """
 
-    number: int
+    n_workers: int
     play: Play
 
 
 @contextmanager
 def workers_of(n_jobs: int = 1, scheduler: str | None = None) -> Iterator[Workers]:
-    """Find those who play: this process, `n_jobs` processes, or the workers of a cluster.
+    """Choose this process, `n_jobs` worker processes, or the workers of a cluster.
 
     Args:
-        n_jobs: processes here; -1 is one per core.
+        n_jobs: number of processes on this machine; -1 is one per core.
         scheduler: address of a Dask scheduler.
 
     Raises:
         ValueError: both are given, or the cluster cannot be used.
     """
-    number = count_workers(n_jobs)
+    n_workers = count_workers(n_jobs)
     if scheduler is not None:
         from cmab_gym.evaluation.cluster import connected, play_on_cluster
 
         if n_jobs != 1:
             raise ValueError(
-                f"n_jobs={n_jobs} beside scheduler={scheduler!r}: expected one of them, since the "
-                "cluster's workers play instead of processes here"
+                f"n_jobs={n_jobs} and scheduler={scheduler!r}: expected one of them, since the "
+                "cluster's workers replace the processes on this machine"
             )
-        with connected(scheduler) as (client, threads):
-            yield Workers(threads, partial(play_on_cluster, client))
-    elif number == 1:
+        with connected(scheduler) as (client, n_threads):
+            yield Workers(n_threads, partial(play_on_cluster, client))
+    elif n_workers == 1:
         yield Workers(1, play_serially)
     else:
-        yield Workers(number, partial(play_in_processes, number))
+        yield Workers(n_workers, partial(play_in_processes, n_workers))
 
 
 def count_workers(n_jobs: int) -> int:
-    """Return the number of processes that n_jobs asks for; -1 is one per core."""
-    number = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
-    return checks.whole_number("n_jobs", number, 1, "or -1 for one per core")
+    """Return the number of processes that `n_jobs` stands for; -1 is one per core."""
+    n_workers = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
+    return checks.whole_number("n_jobs", n_workers, 1, "or -1 for one per core")
 
 
 def play_serially(
     batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
 ) -> Iterator[AgentRun]:
-    """Play batch after batch; those of one size on one environment share it."""
+    """Run one batch after another; batches of one size share their environment."""
     failed, last = "", batches[0]
     for batch in batches:
         if batch.label == failed:
@@ -94,9 +92,9 @@ def play_serially(
             rounds = batch.checkpoints[-1]
             env = make_environment(batch.spec, len(batch.trials), rounds, batch.env_kwargs)
         fits = env.num_envs == len(batch.trials)
-        curves = play(batch, progress, env if fits else None)
-        failed, last = batch.label if curves.failure else failed, batch
-        yield curves
+        run = play(batch, progress, env if fits else None)
+        failed, last = batch.label if run.failure else failed, batch
+        yield run
 
 
 def _same_environment(one: Batch, other: Batch) -> bool:
@@ -105,48 +103,60 @@ def _same_environment(one: Batch, other: Batch) -> bool:
 
 
 def play_in_processes(
-    workers: int, batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
+    n_workers: int, batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
 ) -> Iterator[AgentRun]:
-    """Play in `workers` processes; one that dies takes no other agent's results with it.
+    """Run batches in worker processes; if a process dies, only its agent fails.
 
     Raises:
-        ValueError: an agent or a setting cannot be sent to another process.
+        ValueError: an agent or an environment cannot be sent to another process.
     """
     _check_sendable(batches)
     left = dict(enumerate(batches))
     try:
-        for number, curves in _play(left, workers, progress):
-            del left[number]
-            yield curves
+        for index, run in _play(left, n_workers, progress):
+            del left[index]
+            yield run
     except BrokenProcessPool:
-        # It is not known whose batch ended the process: so each agent that is not done plays on
-        # alone.
+        # Any of the unfinished batches may have ended the process: run each agent separately.
         for label in dict.fromkeys(batch.label for batch in left.values()):
-            own = {number: batch for number, batch in left.items() if batch.label == label}
+            own = {index: batch for index, batch in left.items() if batch.label == label}
             try:
-                for _, curves in _play(own, workers, progress):
-                    yield curves
+                for _, run in _play(own, n_workers, progress):
+                    yield run
             except BrokenProcessPool:
-                why = "its worker process ended without a result; play it with n_jobs=1"
-                yield without_result(next(iter(own.values())), why)
+                reason = "its worker process ended without a result; run it with n_jobs=1"
+                yield AgentRun.failed(label, f"agent {label!r}: {reason}")
 
 
 def _play(
-    batches: dict[int, Batch], workers: int, progress: OnProgress | None
+    batches: dict[int, Batch], n_workers: int, progress: OnProgress | None
 ) -> Iterator[tuple[int, AgentRun]]:
-    for number, curves in in_processes(_numbered, list(batches.items()), workers):
+    for index, run in in_processes(_play_one, list(batches.items()), n_workers):
         if progress is not None:
-            progress(len(batches[number].trials) * batches[number].checkpoints[-1])
-        yield number, curves
+            progress(len(batches[index].trials) * batches[index].checkpoints[-1])
+        yield index, run
+
+
+def _play_one(index: int, batch: Batch) -> tuple[int, AgentRun]:
+    return index, play(batch)
 
 
 def in_processes(
     function: Callable[..., Done],
     jobs: Iterable[tuple[Any, ...]],
-    workers: int,
+    n_workers: int,
     in_order: bool = False,
 ) -> Iterator[Done]:
-    """Call a function with each tuple of arguments, in worker processes; yield what is done.
+    """Call a function in worker processes, once for each tuple of arguments.
+
+    Args:
+        function: the function.
+        jobs: the tuples of arguments.
+        n_workers: number of processes.
+        in_order: yield results in the order of `jobs`, not as they finish.
+
+    Yields:
+        What the function returns.
 
     Raises:
         BrokenProcessPool: a worker died.
@@ -154,24 +164,13 @@ def in_processes(
     from joblib import Parallel, delayed
 
     kind = "generator" if in_order else "generator_unordered"
-    parallel = Parallel(n_jobs=workers, return_as=kind, batch_size=1)
+    parallel = Parallel(n_jobs=n_workers, return_as=kind, batch_size=1)
     with warnings.catch_warnings():
-        # A worker whose memory has grown, as by loading torch, is replaced between two jobs, which
-        # is as it should be. And as an error (python -W error) the warning would end the thread
-        # that hands out the jobs, so that the rest would be waited for for ever.
+        # joblib replaces a worker whose memory has grown, for example by loading torch, and warns.
+        # As an error (python -W error) the warning would end the thread that hands out the jobs,
+        # and this process would wait forever.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         yield from parallel(delayed(function)(*job) for job in jobs)
-
-
-def _numbered(number: int, batch: Batch) -> tuple[int, AgentRun]:
-    return number, play(batch)
-
-
-def without_result(batch: Batch, why: str) -> AgentRun:
-    """Return the empty curves of a batch that was not played to its end."""
-    nothing = np.empty((0, 0))
-    failure = f"agent {batch.label!r}: {why}"
-    return AgentRun.failed(batch.label, failure)
 
 
 def _check_sendable(batches: Sequence[Batch]) -> None:
@@ -184,6 +183,6 @@ def _check_sendable(batches: Sequence[Batch]) -> None:
             except Exception as error:
                 name = repr(batch.label) if what == "agent" else batch.spec.id
                 raise ValueError(
-                    f"{what} {name} cannot be sent to worker processes ({error}): expected what "
-                    "can be pickled; use n_jobs=1"
+                    f"{what} {name} cannot be sent to worker processes ({error}): expected one "
+                    "that can be pickled; use n_jobs=1"
                 ) from error

@@ -1,16 +1,16 @@
-"""A real cluster: a scheduler and two worker processes on this machine."""
+"""Evaluate on a real cluster: a scheduler and worker processes on this machine."""
 
 import json
 import logging
 import os
 import signal
 import sys
-import time
 
-import distributed
+import dask
 import pytest
 from distributed import LocalCluster
 from numpy.testing import assert_array_equal
+from waiting import LIMIT, wait_until, waiting_agent
 
 from cmab_gym.agents.make import agent_factory, without_file
 from cmab_gym.cli import main
@@ -35,7 +35,12 @@ class Mine:
         self.arm = shift.shifted(arm, self.step) % self.n_arms
 """
 SHIFT = "def shifted(arm, step):\n    return arm + step\n"
-QUIET = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+WORKERS = {
+    "threads_per_worker": 1,
+    "env": {"CMAB_GYM_COMPILED": "0"},  # so that no worker has to load numba
+    "dashboard_address": ":0",
+    "silence_logs": logging.CRITICAL,
+}
 KILLS = """
 import os, signal
 
@@ -48,22 +53,23 @@ class Kills:
 
 @pytest.fixture(scope="module")
 def two_workers():
-    with LocalCluster(n_workers=2, threads_per_worker=1, **QUIET) as local:
+    # `LocalCluster` gives up a worker that takes longer than 15 seconds to restart, and then waits
+    # forever; on a busy machine a restart takes longer.
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": f"{LIMIT} s"}),
+        LocalCluster(n_workers=2, **WORKERS) as local,
+    ):
         yield local
 
 
 @pytest.fixture
 def address(two_workers):
-    deadline = time.monotonic() + 60
-    while len(two_workers.scheduler.workers) < 2:  # one is restarting that a test has killed
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: len(two_workers.scheduler.workers) == 2)  # a test before may have killed one
     return two_workers.scheduler_address
 
 
-def pids(address):
-    with distributed.Client(address, set_as_default=False) as client:
-        return set(client.run(os.getpid).values())
+def pids(two_workers):
+    return {nanny.pid for nanny in two_workers.workers.values()}
 
 
 def assert_same(one, other):
@@ -91,67 +97,7 @@ def test_a_cluster_changes_no_number(address, batch_size):
     assert there.manifest["n_jobs"] == 2
 
 
-def test_a_worker_killed_in_mid_run_costs_no_result(address):
-    keywords = {**SETTINGS, "rounds": 500}
-    serial = evaluate(TABULAR, ["c-ucb", "c-ts"], **keywords)
-    before, counted = pids(address), []
-    victim = min(before)
-
-    def kill_after_the_first_batch(rounds):
-        if not counted:
-            os.kill(victim, signal.SIGKILL)
-        counted.append(rounds)
-
-    there = evaluate(
-        TABULAR,
-        ["c-ucb", "c-ts"],
-        **keywords,
-        scheduler=address,
-        batch_size=1,
-        progress=kill_after_the_first_batch,
-    )
-    assert len(counted) == 12
-    assert_same(there, serial)
-    assert victim not in pids(address)
-
-
-def test_a_sweep_on_a_cluster_outlives_a_worker_and_is_the_same(address, tmp_path):
-    plan = Sweep(
-        [{"id": TABULAR, "preset": ["table1-a", "three-armed"]}, "CMAB-MovieLens-v0"],
-        ["c-ucb", "c-ts"],
-        rounds=200,
-        trials=3,
-    )
-    victim, finished = min(pids(address)), []
-
-    def kill_after_the_first_task(rounds):
-        if not finished:
-            os.kill(victim, signal.SIGKILL)
-        finished.append(rounds)
-
-    keywords = {"scheduler": address, "progress": kill_after_the_first_task}
-    sweep(plan, tmp_path / "cluster", **keywords)
-    table = sweep(plan, tmp_path / "serial")
-    assert len(table) == len(finished) == 6
-    assert victim not in pids(address)
-    for folder in table["folder"]:
-        there, here = (Results.load(tmp_path / each / folder) for each in ("cluster", "serial"))
-        assert_same(there, here)
-
-
-def test_an_agent_that_kills_its_workers_fails_alone(two_workers, address, tmp_path, monkeypatch):
-    monkeypatch.setattr(two_workers.scheduler, "allowed_failures", 1)  # 3 take long
-    path = tmp_path / "kills.py"
-    path.write_text(KILLS)
-    results = evaluate(
-        TABULAR, [f"{path}:Kills", "ts"], **SETTINGS, scheduler=address, on_error="keep"
-    )
-    assert list(results.failures) == [f"{path}:Kills"], results.failures
-    assert "not played on the cluster: KilledWorker" in results.failures[f"{path}:Kills"]
-    assert_array_equal(results.regret("ts"), evaluate(TABULAR, ["ts"], **SETTINGS).regret("ts"))
-
-
-def test_a_file_and_what_it_imports_travel_to_the_workers(address, tmp_path):
+def test_an_agents_file_and_its_imports_travel_to_the_workers(address, tmp_path):
     (tmp_path / "shift.py").write_text(SHIFT)
     (tmp_path / "mine.py").write_text(MINE)
     agents = {"by file": f"{tmp_path}/mine.py:Mine(step=2)"}
@@ -162,7 +108,9 @@ def test_a_file_and_what_it_imports_travel_to_the_workers(address, tmp_path):
         del sys.modules["shift"]
 
 
-def test_modules_that_only_this_process_can_import_travel_too(address, tmp_path, monkeypatch):
+def test_modules_that_only_this_process_can_import_travel_to_the_workers(
+    address, tmp_path, monkeypatch
+):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "shift.py").write_text(SHIFT)
     (tmp_path / "mine_here.py").write_text(MINE)
@@ -176,14 +124,14 @@ def test_modules_that_only_this_process_can_import_travel_too(address, tmp_path,
         del sys.modules["shift"], sys.modules["mine_here"]
 
 
-def test_a_class_from_a_file_needs_the_file_no_more(tmp_path):
+def test_a_class_loaded_from_a_file_no_longer_needs_the_file(tmp_path):
     (tmp_path / "kills.py").write_text(KILLS)
     make = without_file(agent_factory(f"{tmp_path}/kills.py:Kills"))
     (tmp_path / "kills.py").unlink()
     make()
 
 
-def test_what_is_missing_there_is_told(address, tmp_path, monkeypatch):
+def test_a_module_that_a_worker_lacks_is_named(address, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "only_here.py").write_text("")
     path = tmp_path / "late.py"
@@ -194,7 +142,7 @@ def test_what_is_missing_there_is_told(address, tmp_path, monkeypatch):
     )
 
 
-def test_the_command_plays_on_a_cluster(address, tmp_path, capsys):
+def test_the_command_runs_on_a_cluster(address, tmp_path, capsys):
     run = ["run", TABULAR, "--agents", "ucb", "c-ts", "--rounds", "50", "--trials", "4", "--out"]
     assert main([*run, str(tmp_path / "serial")]) == 0
     assert main([*run, str(tmp_path / "cluster"), "--scheduler", address]) == 0
@@ -205,12 +153,106 @@ def test_the_command_plays_on_a_cluster(address, tmp_path, capsys):
 
 
 def test_processes_and_a_cluster_exclude_each_other(address):
-    with pytest.raises(ValueError, match=r"n_jobs=2 beside scheduler='tcp.*expected one of them"):
+    with pytest.raises(ValueError, match=r"n_jobs=2 and scheduler='tcp.*expected one of them"):
         evaluate(TABULAR, ["ucb"], **SETTINGS, n_jobs=2, scheduler=address)
 
 
-def test_nobody_answers(monkeypatch):
-    monkeypatch.setattr(cluster, "_CONNECT_SECONDS", 1)
+def test_other_versions_on_the_workers_are_refused(address, monkeypatch):
+    monkeypatch.setattr(cluster, "version_of", lambda package: "0.1")  # in this process only
+    with pytest.raises(ValueError, match=r"worker tcp.* has .*, and this process 0.1: expected"):
+        evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler=address)
+
+
+def test_a_worker_that_is_killed_loses_no_result(two_workers, address, tmp_path):
+    keywords = {**SETTINGS, "batch_size": 1}
+    agents = {"ucb": "ucb", "waits": waiting_agent(tmp_path), "c-ts": "c-ts"}
+    victim, counted = min(pids(two_workers)), []
+
+    def kill_after_the_first_batch(rounds):
+        if not counted:
+            wait_until((tmp_path / "waiting").exists)  # so that it dies at work
+            os.kill(victim, signal.SIGKILL)
+            (tmp_path / "go").touch()
+        counted.append(rounds)
+
+    there = evaluate(
+        TABULAR, agents, **keywords, scheduler=address, progress=kill_after_the_first_batch
+    )
+    assert counted == [200] * 18
+    assert_same(there, evaluate(TABULAR, agents, **keywords))
+    wait_until(lambda: victim not in pids(two_workers))
+
+
+def test_a_sweep_outlives_a_worker_and_changes_no_number(two_workers, address, tmp_path):
+    plan = Sweep(
+        [{"id": TABULAR, "preset": ["table1-a", "three-armed"]}, "CMAB-MovieLens-v0"],
+        ["c-ucb", "c-ts"],
+        rounds=200,
+        trials=3,
+    )
+    victim, counted = min(pids(two_workers)), []
+
+    def kill_after_the_first_task(rounds):
+        if not counted:
+            os.kill(victim, signal.SIGKILL)
+        counted.append(rounds)
+
+    sweep(plan, tmp_path / "cluster", scheduler=address, progress=kill_after_the_first_task)
+    table = sweep(plan, tmp_path / "serial")
+    assert len(table) == len(counted) == 6
+    wait_until(lambda: victim not in pids(two_workers))
+    for folder in table["folder"]:
+        there, here = (Results.load(tmp_path / each / folder) for each in ("cluster", "serial"))
+        assert_same(there, here)
+
+
+def test_an_agent_that_kills_its_workers_fails_alone(two_workers, address, tmp_path, monkeypatch):
+    monkeypatch.setattr(two_workers.scheduler, "allowed_failures", 0)  # 3 take long
+    path = tmp_path / "kills.py"
+    path.write_text(KILLS)
+    keywords = {**SETTINGS, "trials": 2}
+    results = evaluate(
+        TABULAR, [f"{path}:Kills", "ts"], **keywords, scheduler=address, on_error="keep"
+    )
+    assert list(results.failures) == [f"{path}:Kills"], results.failures
+    assert "not finished on the cluster: KilledWorker" in results.failures[f"{path}:Kills"]
+    assert_array_equal(results.regret("ts"), evaluate(TABULAR, ["ts"], **keywords).regret("ts"))
+
+
+def test_without_any_worker_the_unfinished_agents_fail_after_a_while(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(cluster, "NO_WORKER_SECONDS", 1)
+    monkeypatch.setattr(cluster, "WARN_SECONDS", 0)
+    (tmp_path / "kills.py").write_text(KILLS)
+    agents = {
+        "ucb": "ucb",
+        "waits": waiting_agent(tmp_path),
+        "kills": f"{tmp_path}/kills.py:Kills",
+        "ts": "ts",
+    }
+    keywords = {**SETTINGS, "trials": 1}
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 ms"}),  # it does not return
+        LocalCluster(n_workers=1, **WORKERS) as local,
+    ):
+        results = evaluate(
+            TABULAR,
+            agents,
+            **keywords,
+            scheduler=local.scheduler_address,
+            on_error="keep",
+            progress=lambda rounds: (tmp_path / "go").touch(),  # the result of ucb is here
+        )
+    assert results.failures.keys() >= {"kills", "ts"}
+    for label, failure in results.failures.items():
+        assert failure.startswith(f"agent {label!r}: not finished on the cluster: TimeoutError: ")
+        assert "no worker for 1 s: start some with `dask worker tcp://127.0.0.1" in failure
+    assert_array_equal(results.regret("ucb"), evaluate(TABULAR, ["ucb"], **keywords).regret("ucb"))
+    (message,) = [each.message for each in caplog.records if "no worker is left" in each.message]
+    assert "waiting 1 s for one; batches left: " in message
+
+
+def test_a_scheduler_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.2)
     with pytest.raises(ValueError, match=r"does not answer .*expected the address"):
         evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler="tcp://127.0.0.1:9")
     with pytest.raises(ValueError, match=r"scheduler='nonsense:\?' does not answer"):
@@ -218,32 +260,12 @@ def test_nobody_answers(monkeypatch):
 
 
 def test_a_cluster_without_workers(monkeypatch):
-    monkeypatch.setattr(cluster, "_CONNECT_SECONDS", 2)
+    monkeypatch.setattr(cluster, "FIRST_WORKER_SECONDS", 0.1)
     with (
-        LocalCluster(n_workers=0, **QUIET) as empty,
-        pytest.raises(ValueError, match="has no workers: start some by `dask worker tcp:"),
+        LocalCluster(n_workers=0, **WORKERS) as empty,
+        pytest.raises(ValueError, match="has no workers: start some with `dask worker tcp:"),
     ):
         evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler=empty.scheduler_address)
-
-
-def test_other_versions_on_the_workers_are_refused(address, monkeypatch):
-    here = {**cluster._versions(), "numpy": "0.1"}
-    monkeypatch.setattr(cluster, "_versions", Here(here))
-    with pytest.raises(ValueError, match=r"worker tcp.* has numpy .*, and this process 0.1"):
-        evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler=address)
-
-
-class Here:
-    """Tells other versions here than on the workers, where it goes by its name."""
-
-    def __init__(self, versions):
-        self.versions = versions
-
-    def __call__(self):
-        return self.versions
-
-    def __reduce__(self):
-        return (getattr, (cluster, "_versions"))
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):

@@ -5,7 +5,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import pandas as pd
 import pytest
 from filelock import FileLock
 from numpy.testing import assert_array_equal
+from waiting import LIMIT, wait_until, waiting_agent
 
 from cmab_gym.cli import main
 from cmab_gym.evaluation import Results, Sweep, evaluate, sweep
@@ -32,6 +32,8 @@ trials: 3
 """
 TABULAR = {"id": "CMAB-Tabular-v0", "preset": "three-armed"}
 SMALL = {"environments": [TABULAR], "agents": ["ucb", "c-ts"], "rounds": 60, "trials": 3}
+SWEEP = [sys.executable, "-m", "cmab_gym", "sweep"]
+NUMPY_LOOPS = {**os.environ, "CMAB_GYM_COMPILED": "0"}  # so that no process has to load numba
 MINE = """
 class Mine:
     def reset(self, problem, rng): pass
@@ -40,16 +42,16 @@ class Mine:
 """
 
 
-def silent(text):
+def silent(message):
     pass
 
 
-def play(plan, out, **keywords):
-    return sweep(plan, out, say=silent, **keywords)
+def play(plan, out, **kwargs):
+    return sweep(plan, out, say=silent, **kwargs)
 
 
 def regrets(out):
-    """Regret by folder, of all folders that are whole."""
+    """Regret of each finished task, by the name of its folder."""
     return {
         path.parent.name: Results.load(path.parent).runs[0].regret
         for path in sorted(Path(out).glob("*/manifest.json"))
@@ -89,13 +91,13 @@ def test_a_file_expands_to_every_combination(file):
     assert {(task.rounds, task.trials, task.checkpoints) for task in tasks} == {(60, 3, 100)}
 
 
-def test_a_list_as_a_value_stands_in_a_list():
+def test_a_value_that_is_a_list_is_put_into_a_list():
     pmf = [[0.1, 0.2], [0.3, 0.4]]
     plan = Sweep([{"id": "CMAB-Tabular-v0", "pmf": [pmf]}], ["ucb"])
     assert [task.env_kwargs for task in plan.tasks()] == [{"pmf": pmf}]
 
 
-def test_names_are_readable_and_change_with_every_setting(tmp_path, monkeypatch):
+def test_task_names_are_readable_and_change_with_every_setting(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(MINE)
     plans = [
@@ -118,7 +120,7 @@ def test_names_are_readable_and_change_with_every_setting(tmp_path, monkeypatch)
     assert plans[-1].tasks()[0].name not in names
 
 
-def test_each_task_is_what_evaluate_gives(file, tmp_path):
+def test_each_task_equals_evaluate(file, tmp_path):
     table = play(file, tmp_path / "out")
     assert len(table) == 18
     assert set(table["status"]) == {"finished"}
@@ -137,7 +139,7 @@ def test_each_task_is_what_evaluate_gives(file, tmp_path):
 
 
 @pytest.mark.parametrize("trials", [3, 300])
-def test_workers_change_no_number(tmp_path, trials):
+def test_worker_processes_change_no_number(tmp_path, trials):
     plan = Sweep(**{**SMALL, "trials": trials})  # 300 trials are two batches
     counted = []
     play(plan, tmp_path / "serial")
@@ -146,57 +148,85 @@ def test_workers_change_no_number(tmp_path, trials):
     assert sum(counted) == 2 * 60 * trials
 
 
-def test_what_is_finished_is_not_played_again(file, tmp_path, capsys):
+def test_finished_tasks_are_not_run_again(file, tmp_path, capsys):
     out, run = tmp_path / "out", ["sweep", str(file), "--out", str(tmp_path / "out")]
     assert main(run) == 0
     before = {path: path.stat().st_mtime_ns for path in out.glob("*/*")}
     assert len(before) == 36
-    assert "18 tasks: 0 finished before, 18 to play" in capsys.readouterr().err
+    assert "18 tasks: 0 finished before, 18 to run" in capsys.readouterr().err
     assert main(run) == 0
     printed = capsys.readouterr()
-    assert "18 tasks: 18 finished before, 0 to play" in printed.err
+    assert "18 tasks: 18 finished before, 0 to run" in printed.err
     assert "18 finished" in printed.out
     assert {path: path.stat().st_mtime_ns for path in out.glob("*/*")} == before
 
 
 def test_a_new_value_adds_tasks_and_leaves_the_others(tmp_path):
-    said, counted = [], []
-    sweep(Sweep(**SMALL), tmp_path, say=said.append)
+    messages, counted = [], []
+    sweep(Sweep(**SMALL), tmp_path, say=messages.append)
     more = Sweep(**{**SMALL, "agents": ["ucb", "c-ts", "ts"]})
-    table = sweep(more, tmp_path, say=said.append, progress=counted.append)
-    assert said == [
-        "2 tasks: 0 finished before, 2 to play",
-        "3 tasks: 2 finished before, 1 to play",
+    table = sweep(more, tmp_path, say=messages.append, progress=counted.append)
+    assert messages == [
+        "2 tasks: 0 finished before, 2 to run",
+        "3 tasks: 2 finished before, 1 to run",
     ]
     assert counted[0] == 2 * 180
     assert sum(counted) == 3 * 180
     assert set(table["status"]) == {"finished"}
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_kill_9_costs_only_what_was_not_finished(tmp_path, jobs):
-    path = tmp_path / "sweep.yaml"
-    path.write_text(FILE.replace("rounds: 60", "rounds: 800"))
-    whole, torn = tmp_path / "whole", tmp_path / "torn"
-    command = [sys.executable, "-m", "cmab_gym", "sweep", path, "--jobs", jobs, "--out"]
-    apart = {"stderr": subprocess.PIPE, "start_new_session": True}
-    with subprocess.Popen([*command, torn], **apart) as process:
-        while len(list(torn.glob("*/manifest.json"))) < 2:
+def waiting_sweep(folder):
+    """A sweep of 6 tasks whose third waits for the file `go`, as does the sixth."""
+    path = folder / "sweep.yaml"
+    path.write_text(
+        "environments: [{id: CMAB-Tabular-v0, preset: [table1-a, three-armed]}]\n"
+        f"agents: [ucb, c-ts, '{waiting_agent(folder)}']\nrounds: 60\ntrials: 3\n"
+    )
+    return path
+
+
+@contextlib.contextmanager
+def sweep_that_waits(folder, out, *options):
+    """Start a sweep as a process, and wait until two of its tasks are saved and one is running."""
+    command = [*SWEEP, waiting_sweep(folder), "--out", out, *options]
+    keywords = {"stderr": subprocess.PIPE, "text": True, "env": NUMPY_LOOPS}
+    with subprocess.Popen(command, **keywords, start_new_session=True) as process:
+        try:
+            wait_until(
+                lambda: (
+                    process.poll() is not None
+                    or ((folder / "waiting").exists() and len(regrets(out)) >= 2)
+                )
+            )
             assert process.poll() is None, process.stderr.read()
-            time.sleep(0.002)
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):  # the process and its workers
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_kill_9_loses_only_unfinished_tasks(tmp_path, n_jobs):
+    whole, torn = tmp_path / "whole", tmp_path / "torn"
+    with sweep_that_waits(tmp_path, torn, "--jobs", str(n_jobs)) as process:
         process.kill()
-        process.wait()
-        with contextlib.suppress(ProcessLookupError):  # its workers, which would wait for it
-            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(LIMIT)
     assert process.returncode == -signal.SIGKILL
     kept = {each: each.stat().st_mtime_ns for each in torn.glob("*/*") if finished(each)}
-    assert 4 <= len(kept) < 36
-    done = subprocess.run([*command, torn], capture_output=True, text=True, check=True)
-    assert f"18 tasks: {len(kept) // 2} finished before" in done.stderr
+    assert 4 <= len(kept) < 12
+    plan = tmp_path / "sweep.yaml"
+    names = {task.name for task in Sweep.from_file(plan).tasks()}
+    torn_folder = torn / min(names - {each.parent.name for each in kept})
+    torn_folder.mkdir(exist_ok=True)
+    (torn_folder / ".results.parquet.partial").write_text("half a table")  # killed while writing
+    (tmp_path / "go").touch()
+    messages = []
+    sweep(plan, torn, n_jobs, say=messages.append)
+    assert f"6 tasks: {len(kept) // 2} finished before" in messages[-1]
     assert {each: each.stat().st_mtime_ns for each in kept} == kept
     assert not list(torn.glob("*/.*"))
-    play(path, whole)
-    assert len(regrets(whole)) == 18
+    play(plan, whole)
+    assert len(regrets(whole)) == 6
     assert_same(regrets(torn), regrets(whole))
 
 
@@ -209,8 +239,8 @@ def finished(path):
 
 
 @pytest.mark.parametrize(("room", "trials"), [(9_000, 60), (4_000, 1)])
-def test_a_full_disk_costs_only_what_was_not_finished(tmp_path, room, trials):
-    """No file may grow beyond `room`: first a table is too large, then a manifest."""
+def test_a_full_disk_loses_only_unfinished_tasks(tmp_path, room, trials):
+    """No file may grow beyond `room`: a table is too large, or a manifest."""
     plan = (
         "environments: [{id: CMAB-Tabular-v0, preset: table1-a}, {id: CMAB-MovieLens-v0, "
         f"task: movie}}]\nagents: [ucb, c-ts]\nrounds: 60\ntrials: {trials}\ncheckpoints: 20\n"
@@ -218,12 +248,13 @@ def test_a_full_disk_costs_only_what_was_not_finished(tmp_path, room, trials):
     path = tmp_path / "sweep.yaml"
     path.write_text(plan)
     full, whole = tmp_path / "full", tmp_path / "whole"
-    command = [sys.executable, "-m", "cmab_gym", "sweep", path, "--out", full]
     done = subprocess.run(
-        command,
+        [*SWEEP, path, "--out", full],
         capture_output=True,
         text=True,
         check=False,
+        timeout=LIMIT,
+        env=NUMPY_LOOPS,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
     )
     assert done.returncode == 2, done.stderr
@@ -232,8 +263,9 @@ def test_a_full_disk_costs_only_what_was_not_finished(tmp_path, room, trials):
     kept = regrets(full)
     assert len(kept) == 2
     assert not list(full.glob("*/.*"))
-    again = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "4 tasks: 2 finished before, 2 to play" in again.stderr
+    messages = []
+    sweep(path, full, say=messages.append)
+    assert messages[-1] == "4 tasks: 2 finished before, 2 to run"
     play(path, whole)
     assert_same(regrets(full), regrets(whole))
     assert set(kept) < set(regrets(whole))
@@ -246,27 +278,27 @@ def cut(path):
 @pytest.mark.parametrize(
     ("name", "damage", "message"),
     [
-        ("results.parquet", cut, "not the one that manifest.json describes"),
+        ("results.parquet", cut, "not the table that manifest.json describes"),
         ("results.parquet", Path.unlink, "has no results.parquet"),
         ("manifest.json", cut, "is not a manifest of Results.save"),
-        ("manifest.json", lambda path: path.write_text("[1]"), "counts as not played"),
-        ("manifest.json", lambda path: path.write_text("null"), "counts as not played"),
+        ("manifest.json", lambda path: path.write_text("[1]"), "has to run again"),
+        ("manifest.json", lambda path: path.write_text("null"), "has to run again"),
     ],
 )
-def test_what_is_damaged_is_played_again_and_said(tmp_path, name, damage, message):
+def test_damaged_tasks_are_reported_and_run_again(tmp_path, name, damage, message):
     play(Sweep(**SMALL), tmp_path)
     before = regrets(tmp_path)
     folder = next(tmp_path.glob("*ucb*"))
     damage(folder / name)
-    said = []
-    sweep(Sweep(**SMALL), tmp_path, say=said.append)
-    assert f"task {folder.name} is not whole, and counts as not played" in said[0]
-    assert message in said[0]
-    assert said[1] == "2 tasks: 1 finished before, 1 to play"
+    messages = []
+    sweep(Sweep(**SMALL), tmp_path, say=messages.append)
+    assert f"task {folder.name} is incomplete and has to run again" in messages[0]
+    assert message in messages[0]
+    assert messages[1] == "2 tasks: 1 finished before, 1 to run"
     assert_same(regrets(tmp_path), before)
 
 
-def test_an_agent_that_fails_ends_only_its_own_tasks(tmp_path, capsys):
+def test_an_agent_that_fails_fails_only_its_own_tasks(tmp_path, capsys):
     path, agent = tmp_path / "sweep.yaml", tmp_path / "bad.py"
     agent.write_text(MINE.replace("return 0", "return 99"))
     path.write_text(f"{FILE}".replace("- ucb", f"- '{agent}:Mine'"))
@@ -274,16 +306,16 @@ def test_an_agent_that_fails_ends_only_its_own_tasks(tmp_path, capsys):
     assert main(run) == 1
     printed = capsys.readouterr()
     assert "12 finished, 6 failed" in printed.out
-    assert printed.err.count("act() returned arm 99") == 6
+    assert printed.err.count("is 99: expected integer arms") == 6
     table = pd.read_csv(tmp_path / "out" / "summary.csv")
     failed = table[table["status"] == "failed"]
     assert failed["failure"].str.contains("trial 0, round 1: act").all()
     assert failed["regret"].isna().all()
-    assert main(run) == 1  # played again: the agent may have been mended elsewhere
-    assert "18 tasks: 12 finished before, 6 to play" in capsys.readouterr().err
+    assert main(run) == 1  # run again: a module that the agent imports may be fixed
+    assert "18 tasks: 12 finished before, 6 to run" in capsys.readouterr().err
 
 
-def test_an_agent_that_fails_in_one_batch_of_two_has_failed(tmp_path):
+def test_an_agent_that_fails_in_one_of_two_batches_has_failed(tmp_path):
     agent = tmp_path / "bad.py"
     agent.write_text(
         MINE.replace("rng): pass", "rng): self.n = rng.integers(50)").replace(
@@ -294,28 +326,23 @@ def test_an_agent_that_fails_in_one_batch_of_two_has_failed(tmp_path):
     for jobs in (1, 2):
         table = play(plan, tmp_path / "out", n_jobs=jobs)
         assert list(table["status"]) == ["failed"]
-        assert "returned arm 99" in table["failure"][0]
+        assert "is 99: expected integer arms from 0 to 2" in table["failure"][0]
         assert not folders(tmp_path / "out")
 
 
-def test_ctrl_c_keeps_what_is_done(tmp_path):
-    path = tmp_path / "sweep.yaml"
-    path.write_text(FILE.replace("rounds: 60", "rounds: 800"))
+def test_ctrl_c_keeps_finished_tasks(tmp_path):
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "cmab_gym", "sweep", path, "--out", out]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        while len(list(out.glob("*/manifest.json"))) < 2:
-            time.sleep(0.002)
+    with sweep_that_waits(tmp_path, out) as process:
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate()
+        _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130
     assert err.endswith("cmab-gym: interrupted\n")
     table = pd.read_csv(out / "summary.csv")
-    assert sorted(set(table["status"])) == ["finished", "missing"]
-    assert len(regrets(out)) == (table["status"] == "finished").sum() >= 2
+    assert list(table["status"]) == ["finished"] * 2 + ["missing"] * 4
+    assert list(regrets(out)) == sorted(table["folder"][:2])
 
 
-def test_the_summary_alone_plays_nothing(file, tmp_path, capsys):
+def test_the_summary_alone_runs_nothing(file, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["sweep", str(file), "--out", str(out), "--summary"]) == 0
     assert "18 missing" in capsys.readouterr().out
@@ -331,7 +358,7 @@ def test_two_sweeps_do_not_write_to_one_folder(tmp_path):
         play(Sweep(**SMALL), tmp_path)
 
 
-def test_settings_are_in_the_manifest(tmp_path):
+def test_the_manifest_has_the_tasks_settings(tmp_path):
     play(Sweep(**{**SMALL, "agents": ["ucb"]}), tmp_path)
     manifest = json.loads(next(tmp_path.glob("*/manifest.json")).read_text())
     assert manifest["task"]["env_kwargs"] == {"preset": "three-armed"}
@@ -349,23 +376,23 @@ def test_settings_are_in_the_manifest(tmp_path):
         ("rounds: 60", "runds: 60", r"unknown key 'runds': did you mean 'rounds'"),
         ("trials: 3", "checkpoints: lin", r"sweep.yaml: unknown checkpoints 'lin'"),
         ("- ucb", "- ubc", r"sweep.yaml: agents\[0\]: unknown agent 'ubc': did you mean 'ucb'"),
-        ("- ucb", "- ts: 3", r"agents\[0\]={'ts': 3}: expected a name, or keywords with name:"),
+        ("- ucb", "- ts: 3", r"agents\[0\]={'ts': 3}: expected a name, or a mapping with name:"),
         ("- ucb", "- mine.py:Mine", r"agents\[0\]: .*mine.py is not a file"),
         ("beta: [1", "gamma: [1", r"agents\[1\]: TS: got an unexpected keyword argument 'gamma'"),
         ("beta: [1", "beta: [x", r"agents\[1\]: beta='x': expected a number above 0"),
-        ("name: c-ts", "name: c-ts(B=1)", r"agents\[1\]: .*expected parameters in one place"),
-        ("- ucb", "- c-ts(beta=1)", r"is there twice .*agents\[0\].*agents\[1\].*each once"),
+        ("name: c-ts", "name: c-ts(B=1)", r"agents\[1\]: .*expected parameters only once"),
+        ("- ucb", "- c-ts(beta=1)", r"is given twice .*agents\[0\].*agents\[1\].*each once"),
         ("CMAB-M", "CMAB-m", r"environments\[1\]: unknown environment .*did you mean 'CMAB-Mov"),
         ("three-armed", "four", r"environments\[0\]: unknown preset 'four'"),
         ("preset", "prest", r"environments\[0\]: unknown keyword argument of Tabular 'prest'"),
-        ("preset: [table1-a", "horizon: [3", r"environments\[0\]: horizon=3 among"),
-        (FILE, "environments: [1", r"sweep.yaml is no YAML \(while parsing"),
-        (FILE, "- ucb", r"sweep.yaml holds no keys: expected environments, agents, rounds"),
+        ("preset: [table1-a", "horizon: [3", r"environments\[0\]: horizon=3 in env_kwargs"),
+        (FILE, "environments: [1", r"sweep.yaml is not YAML \(while parsing"),
+        (FILE, "- ucb", r"sweep.yaml has no keys: expected environments, agents, rounds"),
         (FILE, "agents: [ucb]", r"sweep.yaml: no environments given: expected a list"),
         (FILE, "environments: [a]\nagents: ucb", r"agents='ucb': expected a list .*\['ucb'\]"),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_is_played(file, tmp_path, old, new, message):
+def test_mistakes_are_reported_before_any_task_runs(file, tmp_path, old, new, message):
     assert old in FILE
     file.write_text(FILE.replace(old, new))
     with pytest.raises((ValueError, FileNotFoundError), match=message):
@@ -377,6 +404,6 @@ def test_what_is_wrong_is_told_before_anything_is_played(file, tmp_path, old, ne
 def test_other_mistakes(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none.yaml is not a file: expected a sweep"):
         play(tmp_path / "none.yaml", tmp_path)
-    cannot_be_told_apart = Sweep([{"id": "CMAB-Latent-v0", "latent": os}], ["ucb"])
-    with pytest.raises(ValueError, match=r"environments\[0\]: .*cannot be told from others"):
-        play(cannot_be_told_apart, tmp_path)
+    not_json = Sweep([{"id": "CMAB-Latent-v0", "latent": os}], ["ucb"])
+    with pytest.raises(ValueError, match=r"environments\[0\]: .*cannot be written as JSON"):
+        play(not_json, tmp_path)
