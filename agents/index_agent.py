@@ -23,17 +23,20 @@ class IndexPolicy(Protocol):
         """Compute the index of every arm in every trial.
 
         Args:
-            history: `pulls` (B, K), each 1 or more; `means` (B, K); `t`, the pulls made so far in
-                each trial; `variances`, `counts`, `last_arm`; and `problem`. Read-only.
+            history: `pulls` (B, K); `means` (B, K); `t`, the pulls made so far in each trial, 1 or
+                more; `variances`, `counts`, `last_arm`; and `problem`. Read-only.
             rng: one random stream for each trial.
 
         Returns:
-            float64 (B, K), without NaN.
+            float64 (B, K), without NaN; ignored for arms without a pull, so that a division by
+            their 0 pulls does no harm.
         """
 
 
 class IndexAgent:
-    """Pulls every arm once, in random order, and then the arm with the largest index.
+    """Pulls the arm with the largest index; an arm without a pull has an infinite one.
+
+    So every arm is pulled once first, in random order.
 
     Args:
         policy: the rule.
@@ -67,11 +70,7 @@ class IndexAgent:
 
     def act(self) -> IntArray:
         """Choose the arm with the largest index, ties broken at random, int64 (B,)."""
-        allowed: BoolArray | None
-        if self.history.t < self.history.problem.n_arms:
-            index, allowed = np.zeros(self.history.pulls.shape), self.history.pulls == 0
-        else:
-            index, allowed = self._checked_index(), self.allowed_arms()
+        index, allowed = self._index(), self.allowed_arms()
         if allowed is not None:
             index = np.where(allowed, index, -np.inf)
         return argmax_with_random_ties(index, self.rng.uniform())
@@ -98,11 +97,19 @@ class IndexAgent:
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
         self.history.update(arms, rewards)
 
-    def _checked_index(self) -> FloatArray:
-        index = np.asarray(self.policy.index(self.history, self.rng), dtype=np.float64)
-        if index.shape != self.history.pulls.shape:
+    def _index(self) -> FloatArray:
+        """Return the policy's index, and infinity for arms without a pull."""
+        pulls, n_arms = self.history.pulls, self.history.problem.n_arms
+        if not self.history.t:
+            return np.full(pulls.shape, np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            index = np.asarray(self.policy.index(self.history, self.rng), dtype=np.float64)
+        if index.shape != pulls.shape:
             raise ValueError(
                 f"{type(self.policy).__name__}.index() returned the shape {index.shape}: expected "
-                f"{self.history.pulls.shape}, one number for each trial and arm"
+                f"{pulls.shape}, one number for each trial and arm"
             )
-        return index
+        pulled = pulls > 0
+        return (
+            index if self.history.t >= n_arms and pulled.all() else np.where(pulled, index, np.inf)
+        )

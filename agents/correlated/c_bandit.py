@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.random import Generator
 
+from cmab_gym import checks
 from cmab_gym.agents.correlated.least_bounds import LeastBounds
 from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
@@ -11,6 +12,8 @@ from cmab_gym.competitive import best_mean, competitive_arms, required_bound
 from cmab_gym.history import CorrelatedHistory
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
+
+FIRST_PULLS = ("competitive", "all")
 
 
 class CBandit(IndexAgent):
@@ -20,7 +23,9 @@ class CBandit(IndexAgent):
     every significant arm k (one with at least t/K of the t pulls) the pseudo-rewards of l given
     the rewards of k average at least the best mean of a significant arm.
 
-    Index: the policy's, over the empirically competitive arms and the best significant arm.
+    Index: the policy's, over the empirically competitive arms and the best significant arm. An arm
+    without a pull has an infinite index, but is pulled only while it is competitive: of many arms
+    most are never tried.
 
     Needs: pseudo-rewards in the problem. Where all of them are the largest reward, it chooses
     exactly as `IndexAgent(policy)`: an arm about which no other arm says anything is never ruled
@@ -38,6 +43,8 @@ class CBandit(IndexAgent):
 
     Args:
         policy: the rule.
+        first_pulls: "competitive" pulls an arm for the first time only while it is empirically
+            competitive, as Algorithm 1 says; "all" pulls every arm once first.
         lower_bounds: whether to use the problem's pseudo-lower bounds, if it has any. An arm is
             then also set aside if its pseudo-rewards average less than the pseudo-lower bounds of
             some arm do (remark of Section 3; the paper takes the bounds of significant arms only,
@@ -46,13 +53,17 @@ class CBandit(IndexAgent):
 
     history: CorrelatedHistory
 
-    def __init__(self, policy: IndexPolicy, lower_bounds: bool = False) -> None:
+    def __init__(
+        self, policy: IndexPolicy, first_pulls: str = "competitive", lower_bounds: bool = False
+    ) -> None:
         super().__init__(policy)
+        self.first_pulls = checks.choice("first_pulls", first_pulls, FIRST_PULLS)
         self.lower_bounds = lower_bounds
 
     def __repr__(self) -> str:
-        option = ", lower_bounds=True" if self.lower_bounds else ""
-        return f"{type(self).__name__}({self.policy!r}{option})"
+        first = "" if self.first_pulls == "competitive" else ", first_pulls='all'"
+        lower = ", lower_bounds=True" if self.lower_bounds else ""
+        return f"{type(self).__name__}({self.policy!r}{first}{lower})"
 
     def reset(
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
@@ -64,6 +75,9 @@ class CBandit(IndexAgent):
     def allowed_arms(self) -> BoolArray:
         """Return the empirically competitive arms and the best significant arm, bool (B, K)."""
         history, significant = self.history, self.history.significant
+        if self.first_pulls == "all" and history.t < history.problem.n_arms:
+            unpulled: BoolArray = history.pulls == 0
+            return unpulled
         best = best_mean(history.means, significant)
         required = required_bound(best, significant, history.lower)
         bounds = self._least_bounds.over(significant, required)

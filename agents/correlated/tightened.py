@@ -32,7 +32,7 @@ class TightenedCBandit(CBandit):
     Source: `cmab_gym.agents.correlated.tightening`.
 
     Args:
-        policy, lower_bounds: as in `CBandit`.
+        policy, first_pulls, lower_bounds: as in `CBandit`.
 
     Attributes:
         tight_bounds: the tightened pseudo-rewards; None where they cannot be computed.

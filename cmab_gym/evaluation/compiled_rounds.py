@@ -131,7 +131,7 @@ def play_rounds(
     """Play as many rounds as `draws` has, trial by trial.
 
     Args:
-        t: rounds before. Rounds that begin below K must end at K at the latest.
+        t: rounds before; a first round, t = 0, is played alone.
         counts: changed.
         error: of the policy.
         bounds: of a C-Bandit, changed; None for an agent that pulls every arm.
@@ -167,25 +167,28 @@ def _play_trial(
     _, support, keys, thresholds, drawn, cuts = rewards
     for arm in range(n_arms):
         scratch.error[arm] = _standard_error(error, counts.pulls[trial, arm])
+    n_unpulled = np.count_nonzero(counts.pulls[trial] == 0)
     n_significant, changed = 0, True  # changed: other arms may be significant than before
     checkpoint = int(np.searchsorted(scores.checkpoints, t, side="right"))
     for i in range(draws.uniform.shape[0]):
         now = t + i
-        if now < n_arms:
-            _set_first_index(trial, counts, scratch)
-        else:
-            _set_index(trial, i, counts, scratch, draws.z, draws.noise)
-            if bounds is not None:
-                changed |= (now - 1) % n_arms == 0
-                if changed:
-                    n_significant = _find_significant(trial, now, counts, scratch)
-                _find_allowed(trial, counts, bounds, n_significant, changed, scratch)
-                for arm in range(n_arms):
-                    scratch.value[arm] = scratch.value[arm] if scratch.allowed[arm] else -np.inf
+        _set_index(trial, i, counts, scratch, draws.z, draws.noise)
+        if n_unpulled:
+            for arm in range(n_arms):
+                if counts.pulls[trial, arm] == 0:
+                    scratch.value[arm] = np.inf
+        if bounds is not None:
+            changed |= (now - 1) % n_arms == 0
+            if changed:
+                n_significant = _find_significant(trial, now, counts, scratch)
+            _find_allowed(trial, counts, bounds, n_significant, changed, scratch)
+            for arm in range(n_arms):
+                scratch.value[arm] = scratch.value[arm] if scratch.allowed[arm] else -np.inf
         arm = _largest(scratch.value, draws.uniform[i, trial])
         n = rewards.taken[trial, arm]
         rewards.taken[trial, arm] += 1
         reward, j = _nth_reward(trial, arm, n, support, keys, thresholds, drawn, cuts)
+        n_unpulled -= counts.pulls[trial, arm] == 0
         _count_pull(trial, arm, reward, counts)
         scratch.error[arm] = _standard_error(error, counts.pulls[trial, arm])
         if bounds is not None:
@@ -197,13 +200,6 @@ def _play_trial(
 @_inlined
 def _standard_error(error: StandardError, pulls: int) -> float:
     return float(np.sqrt(error.variance / (pulls + error.prior_pulls)))
-
-
-@_inlined
-def _set_first_index(trial: int, counts: Counts, scratch: _Scratch) -> None:
-    """Leave only the arms without a pull."""
-    for arm in range(scratch.value.size):
-        scratch.value[arm] = -np.inf if counts.pulls[trial, arm] else 0.0
 
 
 @_inlined

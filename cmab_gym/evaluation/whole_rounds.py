@@ -93,8 +93,8 @@ class WholeRounds:
     def play(self) -> int:
         """Play some rounds, at most up to the horizon, and return how many were played so far."""
         limit, streams = self._horizon - self.t, [self._uniforms]
-        if self.t < self._n_arms:  # the policy is not asked before each arm was pulled once
-            limit = min(limit, self._n_arms - self.t)
+        if self.t == 0:  # all arms are alike, and the policy is not asked
+            limit = 1
         elif self._normals is not None:
             streams = [*streams, self._normals]
         left = [stream.left() for stream in streams]
@@ -128,17 +128,21 @@ class WholeRounds:
 def can_stand_for(agent: object, env: object) -> bool:
     """Tell whether the loop does what an agent does on an environment.
 
-    It does for exactly `IndexAgent` and `CBandit` (without lower bounds) with exactly `UCB` or
+    It does for exactly `IndexAgent` and `CBandit` (with its default options) with exactly `UCB` or
     `TS`, on environments that draw rewards by pulls and whose class declares `whole_rounds`. A
     subclass may do something else, so it must declare this itself.
     """
     policy = getattr(agent, "policy", None)
     return (
-        (type(agent) is IndexAgent or (type(agent) is CBandit and not agent.lower_bounds))
+        (type(agent) is IndexAgent or (type(agent) is CBandit and _is_plain(agent)))
         and type(policy) in (UCB, TS)
         and bool(vars(type(env)).get("whole_rounds"))
         and getattr(env, "draws", None) == "pulls"
     )
+
+
+def _is_plain(agent: CBandit) -> bool:
+    return agent.first_pulls == "competitive" and not agent.lower_bounds
 
 
 def is_wanted() -> bool:
