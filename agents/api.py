@@ -1,4 +1,4 @@
-"""What an agent is: three methods, for many trials at once or for one."""
+"""`Agent`: the three methods of an agent that plays many trials at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Agent(Protocol):
         """Choose an arm for each trial, int64 (B,)."""
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Learn the rewards, float64 (B,), of the arms pulled, int64 (B,)."""
+        """Learn from the rewards, float64 (B,), of the arms pulled, int64 (B,)."""
 
 
 class AgentError(ValueError):

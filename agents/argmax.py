@@ -9,7 +9,7 @@ from cmab_gym.arrays import FloatArray, IntArray
 
 
 def argmax_with_random_ties(index: FloatArray, uniform: FloatArray) -> IntArray:
-    """Find the arm with the largest index in each row, a random one of several.
+    """Find the arm with the largest index in each row, and break ties at random.
 
     Args:
         index: float64 (B, K).

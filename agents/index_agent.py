@@ -17,7 +17,7 @@ from cmab_gym.streams import TrialStreams, as_streams
 
 @runtime_checkable
 class IndexPolicy(Protocol):
-    """A rule that gives every arm an index; the arm with the largest index is pulled."""
+    """A rule that computes an index of every arm; the arm with the largest index is pulled."""
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
         """Compute the index of every arm in every trial.
@@ -45,7 +45,7 @@ class IndexAgent:
         ValueError: `policy` is not an instance of a class with `index()`.
 
     Attributes:
-        history: what was seen in the trials so far.
+        history: the pulls and rewards of the trials so far.
     """
 
     history: History

@@ -1,4 +1,4 @@
-"""Classes by where they are: "package.module:Class" or "path/to/file.py:Class"."""
+"""Loading of classes from modules and files: "package.module:Class" or "path/to/file.py:Class"."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from cmab_gym import checks
 
 
 def load_target(target: str) -> Any:
-    """Import what a target names.
+    """Import the object that a target names.
 
     Args:
         target: "package.module:attribute" or "path/to/file.py:attribute".
 
     Raises:
         ValueError: the module cannot be imported, or has no such attribute.
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: the file does not exist.
     """
     where, _, attribute = target.rpartition(":")
     module = _load_file(Path(where)) if where.endswith(".py") else _load_module(where)
@@ -53,7 +53,7 @@ def _load_file(path: Path) -> ModuleType:
 
 @cache
 def _execute(path: Path, _: int) -> ModuleType:
-    """Run a user's file, once for each time that it was written."""
+    """Run a user's file, once for each time of its last change."""
     name = f"_cmab_gym_user_{path.stem}_{zlib.crc32(str(path).encode()):08x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -71,7 +71,7 @@ def _execute(path: Path, _: int) -> ModuleType:
 
 @contextmanager
 def _importable(folder: Path) -> Iterator[None]:
-    """Let imports find the files of a folder, as Python does for a script."""
+    """Let imports find modules in a folder, as Python does for a script."""
     sys.path.insert(0, str(folder))
     try:
         yield

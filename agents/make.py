@@ -1,4 +1,4 @@
-"""Agents from what a user writes: a name with parameters, a class, an instance, a file."""
+"""Making of agents from names with parameters, classes, instances and files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from cmab_gym.agents.api import Agent
 from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.loading import load_target
 from cmab_gym.agents.one_trial import Copies
-from cmab_gym.agents.registry import PLAYERS, agent_class, is_policy, split_prefix
+from cmab_gym.agents.registry import INDEX_AGENTS, agent_class, is_policy, split_prefix
 from cmab_gym.agents.rl.frozen import Frozen
 
 AgentFactory = Callable[[], Agent]
-_TRAINED = ".zip"  # ends the name of a file that `cmab-gym train` wrote
+_TRAINED = ".zip"  # suffix of the files that `cmab-gym train` writes
 
 # The parameters behind the paper's figures 10 to 15, whose rewards are 1 to 5 stars: B = 5 for UCB
 # and the variance 4 / (n + 1) for Thompson sampling.
@@ -37,7 +37,7 @@ def make_agent(name: str, **parameters: Any) -> Agent:
 
     Raises:
         ValueError: the name or a parameter is unknown, or the class lacks a method.
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: the file does not exist.
 
     Examples:
         >>> make_agent("c-ucb(B=5)")
@@ -97,7 +97,7 @@ def published(*names: str) -> dict[str, str]:
 
 
 def without_file(make: AgentFactory) -> AgentFactory:
-    """Return a factory that holds the class itself, where `make` would look for it in a file."""
+    """Return a factory that holds the class itself if `make` would load it from a file."""
     if isinstance(make, partial) and make.func is _make_named:
         return _named_factory(*make.args)
     return make
@@ -106,7 +106,7 @@ def without_file(make: AgentFactory) -> AgentFactory:
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(text, str):
         raise ValueError(f"agent {text!r}: expected a name, such as 'c-ucb'")
-    # A path may hold parentheses too: the parameters come after the class or the trained agent.
+    # A path may contain parentheses too: the parameters come after the class or the trained agent.
     start = text.find("(", max(text.rfind(".py:"), text.rfind(_TRAINED)) + 1)
     if start < 0:
         return text, {}
@@ -123,7 +123,8 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
 def _split(name: str) -> tuple[str, str]:
     """Split a name into prefix and rest, and make a file's path absolute.
 
-    A name that is a file has no prefix; a worker process may run in another folder.
+    A file whose name starts with a prefix is not prefixed. The path is absolute because a worker
+    process may run in another folder.
     """
     if name.endswith(_TRAINED):
         return "", str(Path(name).resolve())
@@ -160,18 +161,20 @@ def _from_class(cls: Any, prefix: str, parameters: dict[str, Any]) -> AgentFacto
     label = getattr(cls, "__name__", repr(cls))
     if not callable(cls):
         raise ValueError(f"{label} is not a class: expected an agent or policy class")
-    player = PLAYERS[prefix]
-    taken = inspect.signature(cls).parameters
-    own = inspect.signature(player).parameters if prefix else {}
-    options = {key: parameters[key] for key in parameters if key in own and key not in taken}
+    index_agent = INDEX_AGENTS[prefix]
+    of_class = inspect.signature(cls).parameters
+    of_agent = [
+        key for key in inspect.signature(index_agent).parameters if key not in {"policy", *of_class}
+    ]
+    options = {key: parameters[key] for key in of_agent if key in parameters}
     parameters = {key: value for key, value in parameters.items() if key not in options}
     try:
         inspect.signature(cls).bind(**parameters)
     except TypeError as error:
-        known = [*taken, *(key for key in own if key != "policy")]
-        raise ValueError(f"{label}: {error}; its parameters are {known or 'none'}") from None
+        known = [*of_class, *of_agent] or "none"
+        raise ValueError(f"{label}: {error}; its parameters are {known}") from None
     if is_policy(cls):
-        return partial(player, cls(**parameters), **options)
+        return partial(index_agent, cls(**parameters), **options)
     _check_methods(cls, label)
     make = partial(cls, **parameters)
     return make if _plays_batches(cls) else partial(Copies, make)

@@ -18,7 +18,7 @@ from cmab_gym.streams import TrialStreams, as_streams
 
 @runtime_checkable
 class OneTrialAgent(Protocol):
-    """A plain agent: one trial, one arm, one reward at a time."""
+    """A plain agent, which plays one trial."""
 
     def reset(self, problem: BanditProblem, rng: Generator) -> None:
         """Forget everything and begin a trial; use only rng for random numbers."""
@@ -27,7 +27,7 @@ class OneTrialAgent(Protocol):
         """Choose an arm, from 0 to `problem.n_arms` - 1."""
 
     def update(self, arm: int, reward: float) -> None:
-        """Learn the reward of the arm pulled."""
+        """Learn from the reward of the arm pulled."""
 
 
 class Copies:
@@ -44,7 +44,7 @@ class Copies:
         self.make = make
 
     def __repr__(self) -> str:
-        made = getattr(self.make, "func", self.make)  # of the factory's partial
+        made = getattr(self.make, "func", self.make)  # the class in a `partial`
         return f"Copies({getattr(made, '__name__', made)})"
 
     def reset(
@@ -59,7 +59,7 @@ class Copies:
                 self._copies[-1].reset(problem, stream)
 
     def act(self) -> IntArray:
-        """Ask each copy for its arm, int64 (B,)."""
+        """Return the arm that each copy chooses, int64 (B,)."""
         arms = np.empty(len(self._copies), dtype=np.int64)
         for trial, agent in enumerate(self._copies):
             with _errors_of(trial):
@@ -68,7 +68,7 @@ class Copies:
         return arms
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Pass each copy its arm and reward."""
+        """Pass its arm and reward to each copy."""
         pairs = zip(arms.tolist(), rewards.tolist(), strict=True)
         for trial, (agent, (arm, reward)) in enumerate(zip(self._copies, pairs, strict=True)):
             with _errors_of(trial):
@@ -77,7 +77,7 @@ class Copies:
 
 @contextmanager
 def _errors_of(trial: int) -> Iterator[None]:
-    """Turn what a copy raises into a `TrialError` of its trial."""
+    """Turn an error of a copy into a `TrialError` of its trial."""
     try:
         yield
     except (Exception, SystemExit) as error:

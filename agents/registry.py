@@ -1,4 +1,4 @@
-"""Agents by name: the built-in table, and the user's own."""
+"""Names of agents: built-in, registered by the user, or from installed packages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from cmab_gym import checks
@@ -16,8 +16,8 @@ from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.loading import load_target
 
 ENTRY_POINTS = "cmab_gym.agents"
-# The agent that plays an index policy, by the prefix of its name.
-PLAYERS: dict[str, type[IndexAgent]] = {
+# The class of the agent that plays an index policy, by the prefix of the agent's name.
+INDEX_AGENTS: dict[str, type[IndexAgent]] = {
     "": IndexAgent,
     "c-": CBandit,
     "tc-": TightenedCBandit,
@@ -53,7 +53,7 @@ SPECS: dict[str, AgentSpec] = {
 
 
 def register_agent(name: str) -> Callable[[Class], Class]:
-    """Give a policy or agent class a name: a class decorator.
+    """Register a policy or agent class under a name: a class decorator.
 
     A policy (a class with `index`) is then known as `name`, `c-name` and `tc-name`.
 
@@ -76,7 +76,7 @@ def agent_names() -> list[str]:
     """List the names that `make_agent` knows, including those with a prefix."""
     names: list[str] = []
     for spec in _all_specs().values():
-        prefixes = PLAYERS if is_policy(spec.load()) else ("",)
+        prefixes = INDEX_AGENTS if is_policy(spec.load()) else ("",)
         names += [prefix + spec.name for prefix in prefixes]
     return names
 
@@ -96,13 +96,13 @@ def agent_class(name: str) -> Any:
 
 
 def is_policy(thing: Any) -> bool:
-    """Tell whether a class or instance is an index policy rather than an agent."""
+    """Return whether a class or instance is an index policy, not an agent."""
     return hasattr(thing, "index") and not hasattr(thing, "act")
 
 
 def split_prefix(name: str) -> tuple[str, str]:
     """Split "c-ucb" into "c-" and "ucb"; the prefix is "" if there is none."""
-    prefix = next((each for each in PLAYERS if each and name.startswith(each)), "")
+    prefix = next((each for each in INDEX_AGENTS if each and name.startswith(each)), "")
     return prefix, name.removeprefix(prefix)
 
 
@@ -114,7 +114,7 @@ def _all_specs() -> dict[str, AgentSpec]:
 def plugins() -> dict[str, AgentSpec]:
     """Find the agents of installed packages; warn about those that cannot be used."""
     found = {}
-    for point in _entry_points():
+    for point in entry_points(group=ENTRY_POINTS):
         try:
             _check_name(point.name)
             if point.name in SPECS:
@@ -136,11 +136,6 @@ def _check_name(name: str) -> None:
             f"agent name {name!r}: expected a name without ':', parentheses, spaces or a prefix "
             "such as 'c-'"
         )
-
-
-@cache
-def _entry_points() -> tuple[EntryPoint, ...]:
-    return tuple(entry_points(group=ENTRY_POINTS))
 
 
 def _identity(cls: Any) -> tuple[str, str]:

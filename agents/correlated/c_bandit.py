@@ -28,7 +28,7 @@ class CBandit(IndexAgent):
     most are never tried.
 
     Needs: pseudo-rewards in the problem. Where all of them are the largest reward, it chooses
-    exactly as `IndexAgent(policy)`: an arm about which no other arm says anything is never ruled
+    exactly as `IndexAgent(policy)`: an arm about which the other arms say nothing is never ruled
     out.
 
     Cost per round: O(K) for the update and O(K |S_t|) for the choice, in addition to the policy's;
@@ -37,7 +37,7 @@ class CBandit(IndexAgent):
     Guarantee: with UCB, non-competitive arms are pulled O(1) times in expectation (Theorem 1).
 
     Source: Section 3 and Algorithm 1 of the paper; the rule is `cmab_gym.competitive`. Since phi of
-    an arm given itself is its mean, a significant arm with a lower mean than the best is set aside,
+    an arm given itself is its mean, a significant arm with a lower mean than the best is ruled out,
     as the published curves require. If several significant arms share the best mean, all of them
     may be pulled.
 
@@ -46,9 +46,9 @@ class CBandit(IndexAgent):
         first_pulls: "competitive" pulls an arm for the first time only while it is empirically
             competitive, as Algorithm 1 says; "all" pulls every arm once first.
         lower_bounds: whether to use the problem's pseudo-lower bounds, if it has any. An arm is
-            then also set aside if its pseudo-rewards average less than the pseudo-lower bounds of
-            some arm do (remark of Section 3; the paper takes the bounds of significant arms only,
-            but a bound on the mean of any arm is one on the best).
+            then also ruled out if its pseudo-rewards average less than the pseudo-lower bounds of
+            some arm (remark in Section 3; the paper uses those of significant arms only, but a
+            lower bound on the mean of any arm is one on the best mean).
     """
 
     history: CorrelatedHistory

@@ -7,7 +7,7 @@ import numpy as np
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import CorrelatedHistory
 
-_PART = 1 << 16  # bounds that are computed together
+_PART = 1 << 16  # count of bounds that are computed together
 
 
 class LeastBounds:
@@ -19,9 +19,9 @@ class LeastBounds:
     takes a third of the time that `cmab_gym.competitive.least_bounds` would need.
 
     Args:
-        history: of the agent; it must hold the last pull when `update` is called.
+        history: the agent's; it must include the last pull when `update` is called.
         tight: float64 (B, K, K), other bounds on the means, as [b, k, l] of arm l given arm k;
-            the owner may change it. None if there are none.
+            the caller may change it in place. None for no other bounds.
     """
 
     def __init__(self, history: CorrelatedHistory, tight: FloatArray | None = None) -> None:
@@ -29,7 +29,7 @@ class LeastBounds:
         self._history, self._tight = history, tight
         self._trial = np.arange(trials)
         self._least = np.full((trials, self._n_arms), np.inf)
-        self._given = np.zeros((trials, self._n_arms), dtype=np.int64)  # the arm that bounds so
+        self._given = np.zeros((trials, self._n_arms), dtype=np.int64)  # the arm k of the minimum
         self._loose = np.zeros((trials, self._n_arms), dtype=np.bool_)
 
     def update(self, arms: IntArray) -> None:
@@ -74,8 +74,8 @@ class LeastBounds:
         cells = np.flatnonzero(wanted)
         excluded = np.where(significant, 0.0, np.inf)
         divisor = np.maximum(history.pulls, 1.0)  # before any pull all arms are significant
-        # Many arms stop being significant at once when t passes a multiple of K: computed in
-        # parts, their columns of phi do not fill the memory.
+        # In parts to limit the memory: many arms stop being significant at once when t passes a
+        # multiple of K.
         part = max(1, _PART // self._n_arms)
         for first in range(0, cells.size, part):
             some = cells[first : first + part]

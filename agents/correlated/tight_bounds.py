@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmab_gym.agents.correlated.tightening import Tightening, tighten
+from cmab_gym.agents.correlated.tightening import Tightening
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import CorrelatedHistory
 from cmab_gym.problem import pseudo_reward_rows
@@ -19,10 +19,10 @@ class TightBounds:
     """Averages of tightened pseudo-rewards over the rewards of each arm.
 
     Vectors given an arm are computed when it is significant and its pulls have grown by half since
-    the last time, as long as more than one arm is left to choose from.
+    the last time, unless only one arm may be pulled.
 
     Args:
-        history: of the agent, before the first pull.
+        history: the agent's, before the first pull.
 
     Attributes:
         values: float64 (B, K, K), as [b, k, l]: the least average of the vectors of arm l given
@@ -32,8 +32,8 @@ class TightBounds:
 
     def __init__(self, history: CorrelatedHistory) -> None:
         problem = history.problem
-        trials, n_arms, n_rewards = history.counts.shape  # counted from this first reading on
-        self.tightening: Tightening = tighten(problem)
+        trials, n_arms, n_rewards = history.counts.shape  # the first reading starts the count
+        self.tightening = Tightening(problem)
         self.values = np.full((trials, n_arms, n_arms), np.inf)
         self._history = history
         self._trial = np.arange(trials)

@@ -1,4 +1,4 @@
-"""`TightenedCBandit`: a C-Bandit that uses all entries of the table together."""
+"""`TightenedCBandit`: a C-Bandit that combines all entries of the table."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 class TightenedCBandit(CBandit):
     """Rules arms out by tightened pseudo-rewards in addition to the plain ones.
 
-    Idea: what the rewards of arm k say about arm l is limited by every entry of the table, also by
-    what l says about k and what others say about both. So an arm can be ruled out that is
-    competitive by the paper's definition.
+    Idea: given the rewards of arm k, every entry of the table limits the mean of arm l, not only
+    the pseudo-rewards of l given k. So it can rule out an arm that is competitive by the paper's
+    definition.
 
     Index: the policy's, as in `CBandit`.
 
-    Needs: pseudo-rewards that are true upper bounds. A wrong entry misleads more than in `CBandit`,
-    since all entries are trusted at once. Where rewards are continuous, it plays like `CBandit`.
+    Needs: pseudo-rewards that are true upper bounds. A wrong entry does more harm than in
+    `CBandit`, since all entries are used at once. With continuous rewards it plays like `CBandit`.
 
     Cost per round: O(K) in addition to `CBandit`, and K - 1 linear programs for every pair (arm,
     rounded marginal) met: at most O(K log T) in a trial, 0.3 ms each with five rewards, shared by
     the trials. Memory O(K^2 R) per trial.
 
     Guarantee: none is proven. With two arms and finitely many rewards, an arm that no distribution
-    within the table's limits makes best is ruled out, so that regret stays bounded in practice.
+    that satisfies the table makes best is ruled out, so that regret stays bounded in practice.
 
     Source: `cmab_gym.agents.correlated.tightening`.
 
@@ -35,7 +35,7 @@ class TightenedCBandit(CBandit):
         policy, first_pulls, lower_bounds: as in `CBandit`.
 
     Attributes:
-        tight_bounds: the tightened pseudo-rewards; None where they cannot be computed.
+        tight_bounds: the tightened pseudo-rewards; None if they cannot be computed.
     """
 
     tight_bounds: TightBounds | None

@@ -1,1 +1,1 @@
-"""Policies, a page each."""
+"""Index policies and the random agent, one file each."""

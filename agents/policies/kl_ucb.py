@@ -1,4 +1,4 @@
-"""KL-UCB: the largest mean that the rewards seen do not contradict."""
+"""KL-UCB: the largest mean that an arm's rewards do not contradict."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class KLUCB:
     Args:
         c: weight of the ln ln t term, 0 or more; 0 is the usual choice in practice, 3 in proofs.
 
-    Cost per round: O(K), with some 20 logarithms per arm.
+    Cost per round: O(K), with about 20 logarithms per arm.
 
     Guarantee: optimal for 0/1 rewards: pulls of an arm grow as ln T / kl(mu_k, mu*).
 

@@ -1,4 +1,4 @@
-"""The random agent: the floor of every comparison."""
+"""The random agent: the baseline of every comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cmab_gym.streams import TrialStreams, as_streams
 
 
 class RandomAgent:
-    """Pulls a uniformly random arm in every round; learns nothing.
+    """Pulls a uniformly random arm in every round and ignores the rewards.
 
     Cost per round: O(1). Guarantee: regret T times the mean gap.
     """

@@ -17,7 +17,7 @@ from cmab_gym.streams import TrialStreams
 class TS:
     """Pull each arm with the probability that it is best, under a normal posterior.
 
-    Index: a draw from Normal(mean_k, beta B / (n_k + 1)); the second number is a variance.
+    Index: a draw from Normal(mean_k, beta B / (n_k + 1)); the second parameter is the variance.
 
     Args:
         B: size of the interval of rewards, in their unit; None takes the problem's.

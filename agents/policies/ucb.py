@@ -16,7 +16,7 @@ from cmab_gym.streams import TrialStreams
 class UCB:
     """Optimism: pull the arm that could be best.
 
-    Index: mean_k + B sqrt(2 ln t / n_k), with t pulls in all and n_k of arm k.
+    Index: mean_k + B sqrt(2 ln t / n_k), with n_k pulls of arm k and t of all arms.
 
     Args:
         B: size of the interval of rewards, in their unit; None takes the problem's. A larger B
@@ -37,6 +37,6 @@ class UCB:
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
         """Compute the index, float64 (B, K): see `IndexPolicy.index`."""
         B = scale_of(self.B, history.problem)
-        # B sqrt(2 ln t / n) in two factors, as the compiled loop has it.
+        # In two factors, so that it equals the compiled loop to the bit.
         bonus: FloatArray = np.sqrt(2 * np.log(history.t)) * np.sqrt(B**2 / history.pulls)
         return history.means + bonus

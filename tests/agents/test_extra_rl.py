@@ -33,7 +33,7 @@ def test_listing_the_agents_loads_no_torch():
         "assert main(['agents']) == 0\n"
         "print(json.dumps('torch' in sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    *listed, torch = done.stdout.splitlines()
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    *listed, torch = result.stdout.splitlines()
     assert json.loads(torch) is False
     assert any(line.startswith("ppo") and "settings" in line for line in listed)

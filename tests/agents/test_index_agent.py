@@ -1,4 +1,4 @@
-"""What holds for every index agent, correlated or not."""
+"""Behaviour of every index agent, correlated or not."""
 
 import copy
 import pickle
@@ -10,16 +10,14 @@ from numpy.testing import assert_array_equal
 from cmab_gym import BanditProblem, make_agent
 from cmab_gym.agents import TS, UCB, CBandit, IndexAgent
 from cmab_gym.envs.tabular import tabular_model
-from cmab_gym.models import TabularModel
+
+TWO_ARMS = tabular_model("table1-a").problem
+THREE_ARMS = tabular_model("three-armed").problem
 
 
 @pytest.fixture(params=[IndexAgent, CBandit])
 def kind(request):
     return request.param
-
-
-def two_arms():
-    return TabularModel.from_pmf([[0.2, 0.2], [0.4, 0.2]])
 
 
 def test_every_arm_is_pulled_once_first_in_random_order():
@@ -37,28 +35,30 @@ def test_every_arm_is_pulled_once_first_in_random_order():
     assert len(orders) > 10
 
 
-class Returns:
-    def __init__(self, what):
-        self.what = what
+class Policy:
+    """The index is a function of the history."""
+
+    def __init__(self, function):
+        self.function = function
 
     def index(self, history, rng):
-        return self.what(history)
+        return self.function(history)
 
 
 @pytest.mark.parametrize(
-    ("what", "message"),
+    ("function", "message"),
     [
-        (lambda seen: seen.means * np.nan, r"the index of arm 0 is nan: expected numbers"),
-        (lambda seen: seen.means.T, r"returned the shape \(2, 3\): expected \(3, 2\)"),
-        (lambda seen: seen.means[:, :1], r"returned the shape \(3, 1\): expected \(3, 2\)"),
-        (lambda seen: None, r"returned the shape \(\): expected \(3, 2\)"),
-        (lambda seen: seen.means.__iadd__(1), r"read-only"),
-        (lambda seen: seen.pulls.__iadd__(1), r"read-only"),
+        (lambda history: history.means * np.nan, r"the index of arm 0 is nan: expected numbers"),
+        (lambda history: history.means.T, r"returned the shape \(2, 3\): expected \(3, 2\)"),
+        (lambda history: history.means[:, :1], r"the shape \(3, 1\): expected \(3, 2\)"),
+        (lambda history: None, r"returned the shape \(\): expected \(3, 2\)"),
+        (lambda history: history.means.__iadd__(1), r"read-only"),
+        (lambda history: history.pulls.__iadd__(1), r"read-only"),
     ],
 )
-def test_an_invalid_index_is_refused(kind, what, message):
-    agent = kind(Returns(what))
-    agent.reset(two_arms().problem, 3, 0)
+def test_an_invalid_index_is_refused(kind, function, message):
+    agent = kind(Policy(function))
+    agent.reset(TWO_ARMS, 3, 0)
     for arms in ([0, 1, 0], [1, 0, 1]):
         agent.update(np.array(arms), np.ones(3))
     with pytest.raises(ValueError, match=message):
@@ -66,8 +66,8 @@ def test_an_invalid_index_is_refused(kind, what, message):
 
 
 def test_a_policy_may_return_the_means_themselves(kind):
-    agent = kind(Returns(lambda seen: seen.means))
-    agent.reset(two_arms().problem, 2, 0)
+    agent = kind(Policy(lambda history: history.means))
+    agent.reset(TWO_ARMS, 2, 0)
     for arms in ([0, 1], [1, 0], [0, 0]):
         agent.update(np.array(arms), np.ones(2))
     agent.act()
@@ -75,29 +75,29 @@ def test_a_policy_may_return_the_means_themselves(kind):
 
 
 def test_reset_forgets_the_last_run(kind):
-    model, agent = two_arms(), kind(TS())
+    agent = kind(TS())
 
     def choices():
-        agent.reset(model.problem, 2, 5)
-        made = []
+        agent.reset(TWO_ARMS, 2, 5)
+        chosen = []
         for t in range(30):
-            made.append(agent.act().tolist())
-            agent.update(np.array(made[-1]), np.array([t % 2, 1.0]))
-        return made
+            chosen.append(agent.act().tolist())
+            agent.update(np.array(chosen[-1]), np.array([t % 2, 1.0]))
+        return chosen
 
     assert choices() == choices()
 
 
-@pytest.mark.parametrize("given", [list, np.int32, np.uint8, lambda arms: arms[::-1][::-1]])
-def test_arms_and_rewards_may_come_in_any_form(given):
-    problem, chosen = tabular_model("three-armed").problem, []
-    for form in (given, np.asarray):
+@pytest.mark.parametrize("form", [list, np.int32, np.uint8, lambda arms: arms[::-1][::-1]])
+def test_arms_and_rewards_may_have_any_form(form):
+    chosen = []
+    for convert in (form, np.asarray):
         agent = make_agent("c-ucb")
-        agent.reset(problem, 4, 0)
+        agent.reset(THREE_ARMS, 4, 0)
         rng = np.random.default_rng(1)
         for _ in range(50):
             chosen.append(agent.act())
-            agent.update(form(chosen[-1]), rng.choice(problem.reward_support, 4).tolist())
+            agent.update(convert(chosen[-1]), rng.choice(THREE_ARMS.reward_support, 4).tolist())
     assert_array_equal(chosen[:50], chosen[50:])
 
 
@@ -105,41 +105,41 @@ def pickled(agent):
     return pickle.loads(pickle.dumps(agent))  # noqa: S301
 
 
-@pytest.mark.parametrize("twin", [copy.deepcopy, pickled])
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
 @pytest.mark.parametrize("name", ["ts", "c-ts", "tc-ucb"])
-def test_a_copy_made_in_mid_trial_goes_on_in_the_same_way(name, twin):
-    problem = tabular_model("three-armed").problem
+def test_a_copy_made_in_mid_trial_continues_in_the_same_way(name, copied):
     agent = make_agent(name)
-    agent.reset(problem, 5, 0)
+    agent.reset(THREE_ARMS, 5, 0)
     rng = np.random.default_rng(0)
     for _ in range(20):
-        agent.update(agent.act(), rng.choice(problem.reward_support, 5))
-    other = twin(agent)
+        agent.update(agent.act(), rng.choice(THREE_ARMS.reward_support, 5))
+    other = copied(agent)
     for _ in range(40):
-        arms, rewards = agent.act(), rng.choice(problem.reward_support, 5)
+        arms, rewards = agent.act(), rng.choice(THREE_ARMS.reward_support, 5)
         assert_array_equal(other.act(), arms)
         agent.update(arms, rewards)
         other.update(arms, rewards)
 
 
-@pytest.mark.parametrize("name", ["ucb", "c-ucb"])
+INVALID_PULLS = [
+    ([0, 3], [0, 0]),
+    ([0, -1], [0, 0]),
+    ([0], [0]),
+    ([0, 1], [0]),
+    ([0.0, 1.0], [0, 0]),
+]
+
+
 @pytest.mark.parametrize(
-    ("arms", "rewards"),
-    [([0, 3], [0, 0]), ([0, -1], [0, 0]), ([0], [0]), ([0, 1], [0]), ([0.0, 1.0], [0, 0])],
+    ("name", "pull"),
+    [(name, pull) for name in ("ucb", "c-ucb") for pull in INVALID_PULLS]
+    + [("c-ucb", ([0, 1], [0, np.nan]))],
 )
-def test_an_invalid_pull_changes_nothing(name, arms, rewards):
+def test_an_invalid_pull_changes_nothing(name, pull):
     agent = make_agent(name)
-    agent.reset(tabular_model("three-armed").problem, 2, 0)
+    agent.reset(THREE_ARMS, 2, 0)
     with pytest.raises(ValueError, match="expected"):
-        agent.update(np.array(arms), np.array(rewards))
-    assert agent.history.pulls.sum() == agent.history.t == 0
-
-
-def test_an_unknown_reward_changes_nothing():
-    agent = make_agent("c-ucb")
-    agent.reset(tabular_model("three-armed").problem, 1, 0)
-    with pytest.raises(ValueError, match="expected"):
-        agent.update(np.array([0]), np.array([np.nan]))
+        agent.update(*map(np.array, pull))
     assert agent.history.pulls.sum() == agent.history.t == 0
 
 
@@ -150,7 +150,7 @@ def test_a_subclass_may_allow_the_same_arms_in_all_trials(shape):
             return np.array([False, True, False]).reshape(shape)
 
     agent = Second(UCB())
-    agent.reset(tabular_model("three-armed").problem, 40, 0)
+    agent.reset(THREE_ARMS, 40, 0)
     for _ in range(3):
         agent.update(agent.act(), np.zeros(40))
     assert agent.act().tolist() == [1] * 40

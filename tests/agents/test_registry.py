@@ -1,3 +1,5 @@
+"""Making of agents by name, from classes, files and installed packages."""
+
 import sys
 
 import numpy as np
@@ -18,8 +20,9 @@ from cmab_gym.agents import (
     registry,
 )
 from cmab_gym.agents.make import agent_factory
+from cmab_gym.envs.tabular import tabular_model
 
-PLAIN = """
+MY_FILE = """
 class MyAgent:
     def __init__(self, arm=0):
         self.arm = arm
@@ -38,20 +41,6 @@ class Half:
     def reset(self, problem, rng): ...
     def act(self): ...
 """
-
-
-@pytest.fixture
-def my_file(tmp_path):
-    path = tmp_path / "my_file.py"
-    path.write_text(PLAIN)
-    return path
-
-
-@pytest.fixture
-def own_registry(monkeypatch):
-    monkeypatch.setattr(registry, "SPECS", dict(registry.SPECS))
-
-
 BUILT_IN = [
     "random",
     *(prefix + name for name in ("ucb", "ts", "kl-ucb") for prefix in ("", "c-", "tc-")),
@@ -59,17 +48,54 @@ BUILT_IN = [
 ]
 
 
+@pytest.fixture
+def my_file(tmp_path):
+    path = tmp_path / "my_file.py"
+    path.write_text(MY_FILE)
+    return path
+
+
+@pytest.fixture
+def install(monkeypatch, tmp_path):
+    """Return a function that installs a package with one entry point."""
+
+    def install(name, value):
+        folder = tmp_path / "plugin-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(f"[{registry.ENTRY_POINTS}]\n{name} = {value}\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        registry.plugins.cache_clear()
+
+    yield install
+    registry.plugins.cache_clear()
+
+
 def test_names():
     assert agent_names() == BUILT_IN
     assert isinstance(make_agent("random"), RandomAgent)
-    assert repr(make_agent("ucb")) == "IndexAgent(UCB(B=None))"
-    assert repr(make_agent("c-ucb(B=5)")) == "CBandit(UCB(B=5))"
-    assert repr(make_agent("tc-ucb(B=5)")) == "TightenedCBandit(UCB(B=5))"
-    assert repr(make_agent("c-ts(B=5, beta=0.8)")) == "CBandit(TS(B=5, beta=0.8))"
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("ucb", "IndexAgent(UCB(B=None))"),
+        ("c-ucb(B=5)", "CBandit(UCB(B=5))"),
+        ("tc-ucb(B=5)", "TightenedCBandit(UCB(B=5))"),
+        ("c-ts(B=5, beta=0.8)", "CBandit(TS(B=5, beta=0.8))"),
+        ("cmab_gym.agents.policies.ucb:UCB(B=2)", "IndexAgent(UCB(B=2))"),
+        ("c-cmab_gym.agents.policies.ts:TS", "CBandit(TS(B=None, beta=1.0))"),
+    ],
+)
+def test_a_name_has_a_prefix_and_parameters(name, printed):
+    assert repr(make_agent(name)) == printed
+
+
+def test_arguments_take_precedence_over_parameters_in_the_name():
     assert repr(make_agent("ts(B=5)", B=2)) == "IndexAgent(TS(B=2, beta=1.0))"
 
 
-def test_published_settings_are_a_choice_of_parameters():
+def test_published_adds_the_parameters_of_the_paper():
     assert published("ucb", "c-ts", "random", "ucb(B=1)") == {
         "ucb": "ucb(B=5.0)",
         "c-ts": "c-ts(B=4.0, beta=1.0)",
@@ -78,17 +104,23 @@ def test_published_settings_are_a_choice_of_parameters():
     }
 
 
-def test_a_file_of_ones_own(my_file):
-    agent = make_agent(f"{my_file}:MyAgent(arm=1)")
-    assert isinstance(agent, Copies)
+def test_a_class_in_a_file_is_an_agent_or_a_policy(my_file):
+    assert isinstance(make_agent(f"{my_file}:MyAgent(arm=1)"), Copies)
     assert isinstance(make_agent(f"{my_file}:MyPolicy"), IndexAgent)
     assert isinstance(make_agent(f"c-{my_file}:MyPolicy"), CBandit)
     assert isinstance(make_agent(f"tc-{my_file}:MyPolicy"), TightenedCBandit)
 
 
-def test_a_module_of_ones_own():
-    assert repr(make_agent("cmab_gym.agents.policies.ucb:UCB(B=2)")) == "IndexAgent(UCB(B=2))"
-    assert repr(make_agent("c-cmab_gym.agents.policies.ts:TS")) == "CBandit(TS(B=None, beta=1.0))"
+def test_a_file_may_have_any_name_and_import_others_in_its_folder(tmp_path):
+    (tmp_path / "neighbour_of_mine.py").write_text("ARM = 1\n")
+    path = tmp_path / "agent (1).py"
+    path.write_text("from neighbour_of_mine import ARM\n" + MY_FILE)
+    assert isinstance(make_agent(f"{path}:MyAgent(arm=1)"), Copies)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "agent (1).py").write_text(MY_FILE.replace("self.arm = arm", "self.arm = 7"))
+    agents = [make_agent(f"{folder}/agent (1).py:MyAgent") for folder in (tmp_path, other)]
+    assert [agent.make().arm for agent in agents] == [0, 7]
 
 
 def test_classes_and_instances():
@@ -99,30 +131,27 @@ def test_classes_and_instances():
     assert repr(agent_factory(shared)()) == repr(shared)
 
 
-def test_a_decorator_registers(own_registry):
+def test_a_decorator_registers(monkeypatch):
+    monkeypatch.setattr(registry, "SPECS", dict(registry.SPECS))
+
     @register_agent("greedy")
     class Greedy:
-        """Play the best mean."""
+        """Pull the arm with the best mean."""
 
         def index(self, history, rng):
             return history.means.copy()
 
     assert isinstance(make_agent("c-greedy"), CBandit)
-    assert register_agent("greedy")(Greedy) is Greedy  # the same twice is silent
+    assert register_agent("greedy")(Greedy) is Greedy  # the same class again is accepted
     with pytest.raises(ValueError, match="'greedy' belongs to"):
         register_agent("greedy")(UCB)
     with pytest.raises(ValueError, match="expected a name without ':'"):
         register_agent("c-greedy")
 
 
-def test_an_entry_point_registers(monkeypatch):
-    class Point:
-        name, value = "theirs", "cmab_gym.agents.policies.ucb:UCB"
-
-    monkeypatch.setattr(registry, "_entry_points", lambda: (Point,))
-    registry.plugins.cache_clear()
+def test_an_entry_point_registers(install):
+    install("theirs", "cmab_gym.agents.policies.ucb:UCB")
     assert repr(make_agent("c-theirs")) == "CBandit(UCB(B=None))"
-    registry.plugins.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -133,43 +162,42 @@ def test_an_entry_point_registers(monkeypatch):
         ("gone", "no_such:Agent"),
     ],
 )
-def test_a_plugin_that_cannot_be_used_is_told_and_left_out(name, value, monkeypatch):
-    point = type("Point", (), {"name": name, "value": value})
-    monkeypatch.setattr(registry, "_entry_points", lambda: (point,))
-    registry.plugins.cache_clear()
+def test_a_plugin_that_cannot_be_used_is_left_out_with_a_warning(name, value, install):
+    install(name, value)
     with pytest.warns(UserWarning, match=f"agent '{name}' of an installed package .* is left out"):
         assert repr(make_agent("ucb")) == "IndexAgent(UCB(B=None))"
     assert agent_names() == BUILT_IN
-    registry.plugins.cache_clear()
-
-
-def test_a_file_may_import_its_neighbour_and_have_any_name(tmp_path):
-    (tmp_path / "neighbour_of_mine.py").write_text("ARM = 1\n")
-    path = tmp_path / "agent (1).py"
-    path.write_text("from neighbour_of_mine import ARM\n" + PLAIN)
-    assert isinstance(make_agent(f"{path}:MyAgent(arm=1)"), Copies)
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "agent (1).py").write_text(PLAIN.replace("self.arm = arm", "self.arm = 7"))
-    agents = [make_agent(f"{folder}/agent (1).py:MyAgent") for folder in (tmp_path, other)]
-    assert [agent.make().arm for agent in agents] == [0, 7]
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
+        ("ubc", r"unknown agent 'ubc': did you mean 'ucb'.*file.py:Class"),
+        ("UCB", r"unknown agent 'UCB': did you mean 'ucb'"),
+        ("c-random", r"unknown agent 'c-random'"),
+        ("ucb(", r"expected name\(parameter=value"),
+        ("ucb(5)", r"expected name\(parameter=value"),
+        ("ucb(B=__import__('os'))", r"expected name\(parameter=value"),
+        ("ucb(b=5)", r"UCB: .*'b'; its parameters are \['B'\]"),
+        ("ucb(lower_bounds=True)", r"lower_bounds.*its parameters are \['B'\]"),
+        ("c-ucb(policy=1)", r"UCB: .*'policy'; its parameters are \['B', 'lower_bounds'\]"),
         ("ucb(B=0)", "B=0: expected a number above 0"),
         ("ts(beta=-1)", "beta=-1: expected a number above 0"),
         ("ts(B='x')", "B='x': expected a number above 0"),
         ("kl-ucb(c=-5)", "c=-5: expected 0 or more"),
+        ("no_such_module:Agent", r"cannot import 'no_such_module'"),
+        (
+            "cmab_gym.agents.policies.ucb:UBC",
+            r"unknown name in cmab_gym.agents.policies.ucb 'UBC': did you mean 'UCB'",
+        ),
     ],
 )
-def test_parameters_out_of_range(name, message):
+def test_a_wrong_name_or_parameter_is_refused(name, message):
     with pytest.raises(ValueError, match=message):
         make_agent(name)
 
 
-def test_several_agents_are_not_one():
+def test_a_list_of_agents_is_refused():
     for call in (published, make_agent):
         with pytest.raises(ValueError, match=r"agent \['ucb'\]: expected"):
             call(["ucb"])
@@ -181,29 +209,7 @@ def test_an_index_agent_needs_a_policy(wrong):
         CBandit(wrong)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("ubc", r"unknown agent 'ubc': did you mean 'ucb'.*file.py:Class"),
-        ("UCB", r"unknown agent 'UCB': did you mean 'ucb'"),
-        ("c-random", r"unknown agent 'c-random'"),
-        ("ucb(", r"expected name\(parameter=value"),
-        ("ucb(5)", r"expected name\(parameter=value"),
-        ("ucb(b=5)", r"UCB: .*'b'; its parameters are \['B'\]"),
-        ("ucb(B=__import__('os'))", r"expected name\(parameter=value"),
-        ("no_such_module:Agent", r"cannot import 'no_such_module'"),
-        (
-            "cmab_gym.agents.policies.ucb:UBC",
-            r"unknown name in cmab_gym.agents.policies.ucb 'UBC': did you mean 'UCB'",
-        ),
-    ],
-)
-def test_wrong_names(name, message):
-    with pytest.raises(ValueError, match=message):
-        make_agent(name)
-
-
-def test_wrong_files(my_file, tmp_path):
+def test_wrong_files_are_refused(my_file, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"expected path/to/file.py:Class"):
         make_agent("nowhere.py:MyAgent")
     with pytest.raises(ValueError, match="has no method update"):
@@ -214,27 +220,26 @@ def test_wrong_files(my_file, tmp_path):
         make_agent(f"c-{my_file}:MyAgent")
     broken = tmp_path / "broken.py"
     broken.write_text("1 / 0\n")
+    modules = set(sys.modules)
     with pytest.raises(ValueError, match=r"cannot be imported: ZeroDivisionError"):
         make_agent(f"{broken}:MyAgent")
-    assert "_cmab_gym_user_broken" not in sys.modules
+    assert set(sys.modules) == modules
 
 
-def test_copies_are_independent(my_file):
-    from cmab_gym.envs.tabular import tabular_model
-
-    class Counts:
+def test_copies_are_independent():
+    class Sums:
         def reset(self, problem, rng):
-            self.total, self.rng = 0.0, rng
+            self.total, self.rng = 0, rng
 
         def act(self):
-            return int(self.rng.integers(2))
+            return self.total + int(self.rng.integers(2))
 
         def update(self, arm, reward):
-            self.total += reward
+            self.total += int(reward)
 
-    agent = agent_factory(Counts)()
+    agent = agent_factory(Sums)()
     agent.reset(tabular_model().problem, 4, 0)
     arms = np.array([agent.act() for _ in range(50)])
     assert len({tuple(column) for column in arms.T.tolist()}) == 4
-    agent.update(arms[0], np.arange(4.0))
-    assert [copy.total for copy in agent._copies] == [0, 1, 2, 3]
+    agent.update(arms[0], np.array([0.0, 10, 20, 30]))
+    assert (agent.act() // 10).tolist() == [0, 1, 2, 3]

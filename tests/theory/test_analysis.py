@@ -29,12 +29,12 @@ LATENT = {
 
 
 @pytest.mark.parametrize("preset", TABULAR)
-def test_the_analysis_of_the_papers_tables_is_the_papers(preset):
+def test_the_analysis_of_the_papers_tables_agrees_with_the_paper(preset):
     check(analyse(tabular_model(preset)), *TABULAR[preset], tolerance=1e-9)
 
 
 @pytest.mark.parametrize("preset", LATENT)
-def test_the_analysis_of_the_papers_latent_examples_is_the_papers(preset):
+def test_the_analysis_of_the_papers_latent_examples_agrees_with_the_paper(preset):
     check(analyse(latent_model(preset)), *LATENT[preset], tolerance=5e-4)
 
 
@@ -58,9 +58,9 @@ def test_with_exact_conditional_means_only_the_best_arms_are_competitive(model):
 def test_relabelling_the_arms_relabels_the_analysis(model, random):
     order = random.sample(range(model.n_arms), model.n_arms)
     other = TabularModel(np.asarray(model.outcomes)[:, order], model.probabilities)
-    mine, relabelled = analyse(model), analyse(other)
-    np.testing.assert_allclose(relabelled.gaps, mine.gaps[order], atol=1e-12)
-    np.testing.assert_allclose(relabelled.phi, mine.phi[np.ix_(order, order)], atol=1e-9)
+    original, relabelled = analyse(model), analyse(other)
+    np.testing.assert_allclose(relabelled.gaps, original.gaps[order], atol=1e-12)
+    np.testing.assert_allclose(relabelled.phi, original.phi[np.ix_(order, order)], atol=1e-9)
 
 
 @given(tabular_models(), st.floats(-5, 5))
@@ -89,6 +89,6 @@ def test_counting_without_a_pull_is_refused():
         count_competitive(tabular_model(), np.random.default_rng(0), rounds=0)
 
 
-def test_a_phi_whose_shape_does_not_fit_is_refused():
+def test_a_phi_of_the_wrong_shape_is_refused():
     with pytest.raises(ValueError, match=r"phi has shape \(2, 3\): expected \(K, K\) with K = 2"):
         analyse_means(np.ones(2), np.ones((2, 3)))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from reference import bernoulli_kl
 from scipy.optimize import minimize
 from strategies import SEEDS, tabular_models
 
@@ -42,10 +43,6 @@ def test_an_arm_that_can_only_equal_the_best_costs_nothing():
 
 # SciPy up to 1.11 warns when its SLSQP leaves the bounds and returns.
 STEPS_BACK = "ignore:Values in x were outside bounds:RuntimeWarning"
-
-
-def bernoulli_kl(p, q):
-    return p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
 
 
 def random_model(seed, n_arms, size, loosen=(0, 0.1, 0.3, 9)):

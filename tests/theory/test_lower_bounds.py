@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import bernoulli_kl
 from scipy.optimize import minimize
 
 from cmab_gym.envs.latent import latent_model
@@ -12,10 +13,6 @@ from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import TabularModel
 from cmab_gym.theory import NoBoundError, analyse, lai_robbins_bound, latent_bound
 from cmab_gym.theory.lower_bounds import kl_inf
-
-
-def bernoulli_kl(p, q):
-    return p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
 
 
 # Gap / kl(mean, best mean): .2 / kl(.4, .6) = .2 / (.2 ln 1.5) = 1 / ln 1.5, and so on.

@@ -51,7 +51,7 @@ def test_t0_is_the_first_round_that_meets_the_theorems_condition(gap, n_arms):
     assert not enough(np.linspace(2, t0 - 1, 500)).any()
 
 
-def test_t0_of_a_tiny_gap_is_found_at_once():
+def test_t0_of_a_tiny_gap_is_found_quickly():
     assert 1e17 < first_round(1e-7, 2) < 1e18
 
 
@@ -153,8 +153,8 @@ def test_models_without_the_bound_are_refused():
         first_round(2.0, 2)
 
 
-def clear_cut(competitive):
-    """Make independent rewards 0 and 1 with means .95 and .05, whose gap makes bounds below T."""
+def large_gap(competitive):
+    """Make independent rewards 0 and 1 with means .95 and .05, so that the bounds are below T."""
     unknown = [1, 1]
     table = [[[0, 1], unknown], [unknown if competitive else [0.1, 0.1], [0, 1]]]
     return TabularModel.from_pmf([[0.0475, 0.0025], [0.9025, 0.0475]], None, table)
@@ -178,7 +178,7 @@ def mean_pulls(model, rounds, trials):
 def test_c_ucb_stays_below_bounds_that_are_below_the_horizon(competitive, gap):
     # The bounds are about 1200 and 190 pulls of arm 1; an agent that plays at random pulls it 2500
     # times. The mean over 50 trials is below 30, so randomness alone cannot make this test fail.
-    model, rounds = clear_cut(competitive), 5000
+    model, rounds = large_gap(competitive), 5000
     bound = c_ucb_bound(model)
     assert bound.competitive[1] == competitive
     assert competitive or bound.t0[1] == first_round(gap, 2)

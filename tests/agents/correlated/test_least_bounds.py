@@ -1,4 +1,4 @@
-"""Minima kept between rounds allow the arms that the rule allows, computed from its definition."""
+"""Minima that are kept between rounds allow the same arms as the definition of the rule."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -11,7 +11,7 @@ from cmab_gym.competitive import best_mean, competitive_arms, least_bounds
 
 
 def play(agent, model, seed, share_of_rounds, check):
-    """Pull arms unevenly, and check the allowed arms in a share of the rounds only."""
+    """Pull arms unevenly, and check the agent in a share of the rounds only."""
     agent.reset(model.problem, 3, seed)
     rng = np.random.default_rng(seed)
     weights = rng.dirichlet(np.ones(model.n_arms))

@@ -1,4 +1,4 @@
-"""Tightened pseudo-rewards: known vectors, and the laws that linear programmes keep."""
+"""Tightened pseudo-rewards: known vectors, and the laws of the linear programs."""
 
 import numpy as np
 import pytest
@@ -7,26 +7,23 @@ from hypothesis import strategies as st
 from strategies import SEEDS
 
 from cmab_gym import BanditProblem
-from cmab_gym.agents.correlated.tightening import round_marginal, tighten
+from cmab_gym.agents.correlated.tightening import Tightening, round_marginal
+from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import TabularModel
-from cmab_gym.models.presets import TABULAR
 
 
-def preset(name):
-    chosen = TABULAR[name]
-    return TabularModel(chosen.outcomes, chosen.probabilities, chosen.pseudo_rewards)
-
-
-def vectors_met(problem, arm, given, relaxation):
-    """Every vector that marginals on a fine grid give, rounded; None where infeasible."""
-    tightening = tighten(problem, relaxation)
-    met = set()
-    for ones in range(1, 400, 2):
+def feasible_vectors(problem, arm, given, relaxation):
+    """Return the vectors of an arm for a fine grid of marginals, rounded to four digits."""
+    tightening = Tightening(problem, relaxation)
+    vectors = set()
+    for ones in range(1, 512, 2):
         before = tightening.infeasible
-        vectors = tightening._solve(given, np.array([400 - ones, ones]) / 400)
-        infeasible = tightening.infeasible > before
-        met.add(None if infeasible else tuple(np.round(vectors[arm], 4).tolist()))
-    return met
+        counts = 128 * np.array([512 - ones, ones])  # so many that 1/512 is not rounded
+        vector = tuple(np.round(tightening.vectors(given, counts)[arm], 4).tolist())
+        if tightening.infeasible == before:
+            vectors.add(vector)
+    assert tightening.solved == 256
+    return vectors
 
 
 @pytest.mark.parametrize("relaxation", ["pairs", "all"])
@@ -41,36 +38,36 @@ def vectors_met(problem, arm, given, relaxation):
 )
 def test_the_vectors_of_two_arms_are_those_found_by_hand(name, arm, known, expected, relaxation):
     """The vertices of the dual, which for two arms and two rewards can be listed."""
-    met = vectors_met(preset(name).problem, arm, known, relaxation) - {None}
-    assert met == {tuple(np.round(vector, 4).tolist()) for vector in expected}
+    vectors = feasible_vectors(tabular_model(name).problem, arm, known, relaxation)
+    assert vectors == {tuple(np.round(vector, 4).tolist()) for vector in expected}
 
 
 def test_the_appendix_arm_can_be_ruled_out():
     """P(R0 = 1) = .7: mean 1 <= 3 P(0, 1) <= 3 * .2 = .6 by two of the constraints."""
-    tightening = tighten(preset("appendix").problem)
+    tightening = Tightening(tabular_model("appendix").problem)
     np.testing.assert_allclose(tightening.bounds(0, np.array([0.3, 0.7])), [0.7, 0.6])
-    # No joint distribution with P(R0 = 1) above 3/4 keeps the table.
+    # No joint distribution with P(R0 = 1) above 3/4 satisfies the table.
     np.testing.assert_array_equal(tightening.bounds(0, np.array([0.2, 0.8])), [0.8, -np.inf])
 
 
 def test_table_1_b_stays_competitive():
-    bounds = tighten(preset("table1-b").problem).bounds(1, np.array([0.5, 0.5]))
+    bounds = Tightening(tabular_model("table1-b").problem).bounds(1, np.array([0.5, 0.5]))
     np.testing.assert_allclose(bounds, [9 / 14, 0.5])  # the plain bound is .65, the best mean .5
 
 
-def test_an_infeasible_programme_gives_the_plain_table_and_is_counted():
-    problem = preset("appendix").problem
-    tightening = tighten(problem)
+def test_an_infeasible_program_returns_the_plain_table_and_is_counted():
+    problem = tabular_model("appendix").problem
+    tightening = Tightening(problem)
     vectors = tightening.vectors(0, np.array([0, 25]))  # arm 0 gave only ones
     np.testing.assert_array_equal(vectors, problem.pseudo_rewards[:, 0])
     assert (tightening.solved, tightening.infeasible) == (1, 1)
     tightening.vectors(0, np.array([0, 25]))
-    assert tightening.solved == 1  # kept
+    assert tightening.solved == 1  # not solved again
 
 
 @st.composite
 def tables_of_two_joints(draw):
-    """Two joint distributions on the same rewards, and a table that both keep."""
+    """Draw two joint distributions on the same rewards, and a table that both satisfy."""
     n_arms, n_rewards = draw(st.integers(2, 3)), draw(st.integers(2, 3))
     rng = np.random.default_rng(draw(SEEDS))
     shape = (n_rewards,) * n_arms
@@ -78,12 +75,12 @@ def tables_of_two_joints(draw):
     pmfs = rng.dirichlet(np.full(n_rewards**n_arms, share), 2)
     models = [TabularModel.from_pmf((pmf / pmf.sum()).reshape(shape)) for pmf in pmfs]
     supports = {model.problem.reward_support.size for model in models}
-    if supports != {n_rewards}:  # an outcome's chance was too small to be there
+    if supports != {n_rewards}:  # the probability of a reward was rounded to 0
         return draw(tables_of_two_joints())
     table = np.maximum(*(model.problem.pseudo_rewards for model in models))
-    forget = rng.random(table.shape) < draw(st.sampled_from([0.0, 0.5]))
-    forget[np.arange(n_arms), np.arange(n_arms)] = False
-    table = np.where(forget, n_rewards - 1.0, table)
+    masked = rng.random(table.shape) < draw(st.sampled_from([0.0, 0.5]))
+    masked[np.arange(n_arms), np.arange(n_arms)] = False
+    table = np.where(masked, n_rewards - 1.0, table)
     return models, BanditProblem(table, models[0].problem.reward_support, (0, n_rewards - 1))
 
 
@@ -91,7 +88,7 @@ def tables_of_two_joints(draw):
 @given(tables_of_two_joints())
 def test_bounds_lie_between_the_mean_and_the_plain_bound(drawn):
     models, problem = drawn
-    pairs, every = tighten(problem, "pairs"), tighten(problem, "all")
+    pairs, every = Tightening(problem, "pairs"), Tightening(problem, "all")
     for model in models:
         for known in range(problem.n_arms):
             marginal = model.reward_pmf[known]
@@ -104,12 +101,12 @@ def test_bounds_lie_between_the_mean_and_the_plain_bound(drawn):
 
 @settings(deadline=None, max_examples=40)
 @given(tables_of_two_joints(), st.sampled_from(["pairs", "all"]), st.integers(1, 500), SEEDS)
-def test_a_vector_bounds_the_mean_under_every_distribution_that_keeps_the_table(
+def test_a_vector_bounds_the_mean_for_every_distribution_that_satisfies_the_table(
     drawn, relaxation, pulls, seed
 ):
-    """It is solved for what one distribution showed, and must hold for the other too."""
+    """It is computed from rewards of one distribution, and must hold for the other too."""
     models, problem = drawn
-    tightening = tighten(problem, relaxation)
+    tightening = Tightening(problem, relaxation)
     rng = np.random.default_rng(seed)
     for known in range(problem.n_arms):
         counts = rng.multinomial(pulls, models[0].reward_pmf[known])
@@ -119,8 +116,8 @@ def test_a_vector_bounds_the_mean_under_every_distribution_that_keeps_the_table(
             assert (vectors @ model.reward_pmf[known] >= model.means - 1e-6).all()
 
 
-def test_chains_of_arms_are_followed_by_the_programme_of_all_alone():
-    """Nothing is known of arm 2 given arm 0, but arm 1 is between them: R2 <= R1 <= R0."""
+def test_only_the_program_of_all_arms_follows_chains_of_arms():
+    """Nothing is known about arm 2 given arm 0, but arm 1 is between them: R2 <= R1 <= R0."""
     support = np.array([0.0, 1.0])
     table = np.ones((3, 3, 2))
     for low, up in ((1, 0), (2, 1)):
@@ -128,17 +125,17 @@ def test_chains_of_arms_are_followed_by_the_programme_of_all_alone():
     table[np.arange(3), np.arange(3)] = support
     problem = BanditProblem(table, support, (0, 1))
     marginal = np.array([0.7, 0.3])
-    np.testing.assert_allclose(tighten(problem, "pairs").bounds(0, marginal), [0.3, 0.3, 1])
-    np.testing.assert_allclose(tighten(problem, "all").bounds(0, marginal), [0.3, 0.3, 0.3])
-    assert tighten(problem).relaxation == "all"
+    np.testing.assert_allclose(Tightening(problem, "pairs").bounds(0, marginal), [0.3, 0.3, 1])
+    np.testing.assert_allclose(Tightening(problem, "all").bounds(0, marginal), [0.3, 0.3, 0.3])
+    assert Tightening(problem).relaxation == "all"
 
 
 @given(st.lists(st.integers(0, 2000), min_size=2, max_size=7).filter(any))
 def test_a_marginal_is_rounded_to_a_power_of_two_parts(counts):
     counts = np.array(counts)
     rounded = np.array(round_marginal(counts))
-    parts, wanted = rounded.sum(), 2.0 ** (3 - counts.size) * np.sqrt(counts.sum())
-    assert parts == 1 or wanted <= parts < 2 * wanted
+    parts, least = rounded.sum(), 2.0 ** (3 - counts.size) * np.sqrt(counts.sum())
+    assert parts == 1 or least <= parts < 2 * least
     assert parts.bit_count() == 1
     assert (rounded >= 0).all()
     assert (np.abs(rounded / parts - counts / counts.sum()) < 1 / parts).all()
@@ -152,11 +149,11 @@ def test_a_marginal_is_rounded_to_a_power_of_two_parts(counts):
         (BanditProblem(np.ones((2, 2, 21)), np.linspace(0, 1, 21), (0, 1)), "2 to 20 rewards"),
     ],
 )
-def test_what_cannot_be_tightened_is_refused(problem, message):
+def test_a_problem_that_cannot_be_tightened_is_refused(problem, message):
     with pytest.raises(ValueError, match=message):
-        tighten(problem)
+        Tightening(problem)
 
 
 def test_an_unknown_relaxation_is_refused():
     with pytest.raises(ValueError, match=r"unknown relaxation 'joint': known are auto, pairs, all"):
-        tighten(preset("appendix").problem, "joint")
+        Tightening(tabular_model("appendix").problem, "joint")

@@ -1,4 +1,4 @@
-"""Each index by hand, and the laws that hold for all."""
+"""Each index by hand, and the laws of all indices."""
 
 from types import SimpleNamespace
 
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from reference import bernoulli_kl
 from scipy.optimize import brentq
 
 from cmab_gym import BanditProblem
@@ -19,12 +20,12 @@ PULLS = np.array([[1, 4], [9, 16]])
 MEANS = np.array([[0.5, 0.25], [1.0, 0.0]])
 
 
-def problem(low=0.0, high=1.0):
+def problem(low, high):
     return BanditProblem(np.broadcast_to([low, high], (2, 2, 2)), [low, high], (low, high))
 
 
-def index(policy, pulls=PULLS, means=MEANS, of=None, seed=0):
-    history = SimpleNamespace(pulls=pulls, means=means, t=25, problem=of or problem())
+def index(policy, pulls=PULLS, means=MEANS, bounds=(0.0, 1.0), seed=0):
+    history = SimpleNamespace(pulls=pulls, means=means, t=25, problem=problem(*bounds))
     return policy.index(history, TrialStreams.for_trials(seed, range(2)))
 
 
@@ -32,7 +33,7 @@ def test_ucb_by_hand():
     bonus = np.sqrt(2 * np.log(25)) / np.sqrt(PULLS)
     np.testing.assert_allclose(index(UCB()), MEANS + bonus)
     np.testing.assert_allclose(index(UCB(B=5)), MEANS + 5 * bonus)
-    np.testing.assert_allclose(index(UCB(), of=problem(1, 5)), MEANS + 4 * bonus)
+    np.testing.assert_allclose(index(UCB(), bounds=(1, 5)), MEANS + 4 * bonus)
 
 
 def test_ts_is_a_normal_draw_of_variance_beta_b_over_n_plus_1():
@@ -42,16 +43,13 @@ def test_ts_is_a_normal_draw_of_variance_beta_b_over_n_plus_1():
     assert (index(TS(), seed=0) != index(TS(), seed=1)).all()
 
 
-def kl(p, q):
-    return p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
-
-
 @pytest.mark.parametrize("p", [1e-6, 0.01, 0.3, 0.5, 0.9, 0.999])
 @pytest.mark.parametrize("budget", [1e-6, 0.01, 0.3, 2.0, 9.0])
 def test_kl_ucb_agrees_with_a_bracketing_root_finder(p, budget):
     found = largest_mean_within(np.array([p]), np.array([budget]))[0]
-    if kl(p, 1 - 1e-15) > budget:
-        assert found == pytest.approx(brentq(lambda q: kl(p, q) - budget, p, 1 - 1e-15), abs=1e-9)
+    if bernoulli_kl(p, 1 - 1e-15) > budget:
+        root = brentq(lambda q: bernoulli_kl(p, q) - budget, p, 1 - 1e-15)
+        assert found == pytest.approx(root, abs=1e-9)
     else:
         assert found > 1 - 1e-9
 
@@ -72,19 +70,19 @@ def test_kl_ucb_of_extreme_means():
     np.testing.assert_allclose(q, [0.5, 1.0], atol=1e-9)
 
 
-def test_kl_ucb_scales_with_the_bounds_and_c_explores():
+def test_kl_ucb_scales_with_the_bounds_and_grows_with_c():
     unit = index(KLUCB())
-    scaled = index(KLUCB(), means=1 + 4 * MEANS, of=problem(1, 5))
+    scaled = index(KLUCB(), means=1 + 4 * MEANS, bounds=(1, 5))
     np.testing.assert_allclose(scaled, 1 + 4 * unit, atol=1e-9)
     assert (index(KLUCB(c=3)) >= unit).all()
 
 
 @pytest.mark.parametrize("policy", [UCB(), TS(), KLUCB()])
-def test_an_index_is_a_new_array_of_finite_numbers(policy):
+def test_an_index_is_finite_and_leaves_the_history_unchanged(policy):
     pulls, means = PULLS.copy(), MEANS.copy()
-    made = index(policy)
-    assert made.shape == (2, 2)
-    assert np.isfinite(made).all()
+    values = index(policy, pulls, means)
+    assert values.shape == (2, 2)
+    assert np.isfinite(values).all()
     np.testing.assert_array_equal((pulls, means), (PULLS, MEANS))
 
 
