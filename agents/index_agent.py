@@ -99,7 +99,7 @@ class IndexAgent:
 
     def _index(self) -> FloatArray:
         """Return the policy's index, and infinity for arms without a pull."""
-        pulls, n_arms = self.history.pulls, self.history.problem.n_arms
+        pulls = self.history.pulls
         if not self.history.t:
             return np.full(pulls.shape, np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -109,7 +109,4 @@ class IndexAgent:
                 f"{type(self.policy).__name__}.index() returned the shape {index.shape}: expected "
                 f"{pulls.shape}, one number for each trial and arm"
             )
-        pulled = pulls > 0
-        return (
-            index if self.history.t >= n_arms and pulled.all() else np.where(pulled, index, np.inf)
-        )
+        return np.where(pulls > 0, index, np.inf)

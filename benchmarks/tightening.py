@@ -63,9 +63,10 @@ def gained(regret: FloatArray, agent: Any) -> dict[str, Any]:
         "se": round(float(regret.std(ddof=1) / np.sqrt(TRIALS)), 2),
         "share_of_rounds_without_a_best_arm": round(float(np.mean(agent.misled)), 4),
     }
-    tightening = getattr(agent, "tightening", None)
-    if tightening is not None:
-        found |= {"programmes": tightening.solved, "infeasible": tightening.infeasible}
+    bounds = getattr(agent, "tight_bounds", None)
+    if bounds is not None:
+        tightening = bounds.tightening
+        found |= {"programs": tightening.solved, "infeasible": tightening.infeasible}
     return found
 
 

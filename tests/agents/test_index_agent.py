@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from cmab_gym import BanditProblem, make_agent
-from cmab_gym.agents import TS, UCB, CBandit, IndexAgent
+from cmab_gym.agents import TS, UCB, CBandit, IndexAgent, TightenedCBandit
 from cmab_gym.envs.tabular import tabular_model
 
 TWO_ARMS = tabular_model("table1-a").problem
@@ -20,19 +20,43 @@ def kind(request):
     return request.param
 
 
-def test_every_arm_is_pulled_once_first_in_random_order():
-    problem = BanditProblem(np.zeros((6, 6, 1)), [0.0], (0, 1))
-    orders = set()
-    for agent in (IndexAgent(UCB()), CBandit(TS())):
-        agent.reset(problem, 20, 0)
-        chosen = []
-        for _ in range(6):
-            chosen.append(agent.act())
-            agent.update(chosen[-1], np.zeros(20))
-        columns = np.array(chosen).T
-        assert_array_equal(np.sort(columns, axis=1), np.tile(np.arange(6), (20, 1)))
-        orders |= {tuple(column) for column in columns.tolist()}
-    assert len(orders) > 10
+def first_arms(agent, problem, rounds):
+    """The arms that 20 trials pull first, int64 (20, rounds)."""
+    agent.reset(problem, 20, 0)
+    chosen = []
+    for _ in range(rounds):
+        chosen.append(agent.act())
+        agent.update(chosen[-1], np.zeros(20))
+    return np.array(chosen).T
+
+
+@pytest.mark.parametrize("agent", [IndexAgent(UCB()), CBandit(TS(), first_pulls="all")], ids=repr)
+def test_every_arm_is_pulled_once_first_in_random_order(agent):
+    arms = first_arms(agent, BanditProblem(np.zeros((6, 6, 1)), [0.0], (0, 1)), 6)
+    assert_array_equal(np.sort(arms, axis=1), np.tile(np.arange(6), (20, 1)))
+    assert len({tuple(row) for row in arms.tolist()}) > 10
+
+
+@pytest.mark.parametrize("agent", [CBandit(UCB()), TightenedCBandit(TS())], ids=repr)
+def test_an_arm_that_is_not_competitive_is_never_tried(agent):
+    """Arm 0 gives .5, so that arm 1 gives .4 at most and arm 2 up to 1; arm 2 gives 0."""
+    table = np.ones((3, 3, 2))
+    table[:, 0] = [[0, 0.5], [0, 0.4], [1, 1]]
+    table[[1, 2], [1, 2]] = [0, 0.5]
+    problem = BanditProblem(table, [0, 0.5], (0, 1))
+    agent.reset(problem, 20, 0)
+    for t in range(30):
+        arms = np.zeros(20, int) if t == 0 else agent.act()
+        agent.update(arms, np.where(arms == 0, 0.5, 0))
+    assert agent.history.pulls[:, 1].max() == 0
+    assert agent.history.pulls[:, 2].min() > 0
+
+
+def test_first_pulls_is_a_parameter_of_an_agents_name():
+    agent = make_agent("c-ucb(first_pulls='all', B=2)")
+    assert repr(agent) == "CBandit(UCB(B=2), first_pulls='all')"
+    with pytest.raises(ValueError, match=r"unknown first_pulls 'none'.*competitive, all"):
+        make_agent("c-ucb(first_pulls='none')")
 
 
 class Policy:

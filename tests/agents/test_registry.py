@@ -180,7 +180,10 @@ def test_a_plugin_that_cannot_be_used_is_left_out_with_a_warning(name, value, in
         ("ucb(B=__import__('os'))", r"expected name\(parameter=value"),
         ("ucb(b=5)", r"UCB: .*'b'; its parameters are \['B'\]"),
         ("ucb(lower_bounds=True)", r"lower_bounds.*its parameters are \['B'\]"),
-        ("c-ucb(policy=1)", r"UCB: .*'policy'; its parameters are \['B', 'lower_bounds'\]"),
+        (
+            "c-ucb(policy=1)",
+            r"UCB: .*'policy'; its parameters are \['B', 'first_pulls', 'lower_bounds'\]",
+        ),
         ("ucb(B=0)", "B=0: expected a number above 0"),
         ("ts(beta=-1)", "beta=-1: expected a number above 0"),
         ("ts(B='x')", "B='x': expected a number above 0"),

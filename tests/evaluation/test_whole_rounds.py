@@ -175,6 +175,7 @@ class OwnUCB(UCB):
         "kl-ucb",
         "tc-ucb",
         "c-ucb(lower_bounds=True)",
+        "c-ucb(first_pulls='all')",
         OwnAct(UCB()),
         IndexAgent(OwnUCB()),
         CBandit(OwnUCB()),

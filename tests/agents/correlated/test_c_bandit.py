@@ -219,7 +219,7 @@ def test_pseudo_lower_bounds_lower_the_regret_on_their_preset(policy):
 
 
 def test_the_option_is_part_of_how_an_agent_prints():
-    assert repr(CBandit(UCB(), True)) == "CBandit(UCB(B=None), lower_bounds=True)"
+    assert repr(CBandit(UCB(), lower_bounds=True)) == "CBandit(UCB(B=None), lower_bounds=True)"
     assert repr(make_agent("c-ucb(B=2, lower_bounds=True)")) == (
         "CBandit(UCB(B=2), lower_bounds=True)"
     )

@@ -29,7 +29,7 @@ def test_a_c_bandit_allows_what_its_history_allows(model, seed, lower_bounds, sh
     def check(agent):
         assert_array_equal(agent.allowed_arms(), agent.history.competitive)
 
-    play(CBandit(UCB(), lower_bounds), model, seed, share, check)
+    play(CBandit(UCB(), lower_bounds=lower_bounds), model, seed, share, check)
 
 
 @settings(max_examples=40)
