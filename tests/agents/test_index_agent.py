@@ -37,7 +37,7 @@ def test_every_arm_is_pulled_once_first_in_random_order(agent):
     assert len({tuple(row) for row in arms.tolist()}) > 10
 
 
-@pytest.mark.parametrize("agent", [CBandit(UCB()), TightenedCBandit(TS())], ids=repr)
+@pytest.mark.parametrize("agent", [CBandit(UCB(B=0.3)), TightenedCBandit(UCB(B=0.3))], ids=repr)
 def test_an_arm_that_is_not_competitive_is_never_tried(agent):
     """Arm 0 gives .5, so that arm 1 gives .4 at most and arm 2 up to 1; arm 2 gives 0."""
     table = np.ones((3, 3, 2))
