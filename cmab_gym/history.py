@@ -173,6 +173,7 @@ class CorrelatedHistory(History):
         super().__init__(problem, trials)
         n_arms = problem.n_arms
         self.unknown = unknown_arms(problem)
+        self._significant: BoolArray | None = None  # computed once a round
         self._rows = pseudo_reward_rows(problem.pseudo_rewards)
         # [b, k, l]: the pseudo-rewards of arm l, summed over the pulls of arm k in trial b.
         self._pseudo_sums: FloatArray = np.zeros((trials, n_arms, n_arms))
@@ -209,7 +210,9 @@ class CorrelatedHistory(History):
     @property
     def significant(self) -> BoolArray:
         """The arms with at least t/K pulls, bool (B, K)."""
-        return significant_arms(self._pulls, self.t)
+        if self._significant is None:
+            self._significant = significant_arms(self._pulls, self.t)
+        return self._significant
 
     @property
     def bounds(self) -> FloatArray:
@@ -241,6 +244,7 @@ class CorrelatedHistory(History):
         """
         index = self.problem.reward_index(rewards)
         super().update(arms, rewards)
+        self._significant = None
         row = self._rows[arms, index]
         row[self._trial, arms] = rewards
         self._pseudo_sums[self._trial, arms] += row

@@ -42,10 +42,9 @@ class LeastBounds:
         phi = history.phi_given(arms)
         if self._tight is not None:
             np.minimum(phi, self._tight[self._trial, arms], out=phi)
-        significant = history.pulls[self._trial, arms] * self._n_arms >= history.t
         low = phi <= self._least
         risen = (self._given == arms[:, None]) & ~low
-        low &= significant[:, None]
+        low &= history.significant[self._trial, arms][:, None]
         self._loose |= risen
         np.copyto(self._given, arms[:, None], where=low)
         np.copyto(self._least, phi, where=low | risen)

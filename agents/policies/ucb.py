@@ -36,7 +36,7 @@ class UCB:
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
         """Compute the index, float64 (B, K): see `IndexPolicy.index`."""
-        B = scale_of(self.B, history.problem)
-        # In two factors, so that it equals the compiled loop to the bit.
-        bonus: FloatArray = np.sqrt(2 * np.log(history.t)) * np.sqrt(B**2 / history.pulls)
-        return history.means + bonus
+        B, t, n = scale_of(self.B, history.problem), history.t, history.pulls
+        # sqrt(1 / n) apart, as the compiled loop keeps it between the pulls of an arm.
+        index: FloatArray = history.means + B * np.sqrt(2 * np.log(t)) * np.sqrt(1 / n)
+        return index

@@ -49,7 +49,8 @@ class WholeRounds:
         streams: TrialStreams,
         checkpoints: Sequence[int],
     ) -> None:
-        loop, model, policy = _loop(), env.model, agent.policy
+        loop, model = _loop(), env.model
+        policy: Any = agent.policy
         shape, n_checkpoints = (env.num_envs, model.n_arms), len(checkpoints)
         self.t = 0
         self.regret: FloatArray = np.zeros((env.num_envs, n_checkpoints))
@@ -58,7 +59,9 @@ class WholeRounds:
         self._stacks = env.reward_draws
         self._rewards = _rewards(self._stacks, model.problem)
         self._counts = loop.Counts(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape))
-        self._error = loop.StandardError(*_standard_error(policy, model.problem))
+        self._scale = scale_of(policy.B, model.problem)
+        # Of TS sqrt(beta B / (n + 1)); of UCB sqrt(1 / n), z = B sqrt(2 ln t) times.
+        self._error = loop.StandardError(1.0, 0.0)
         self._bounds = _bounds(model.problem, env.num_envs) if type(agent) is CBandit else None
         self._scores = loop.Scores(
             model.gaps, model.best_arms, np.array(checkpoints), self.regret, self.best_arm_pulls
@@ -66,6 +69,7 @@ class WholeRounds:
         self._uniforms = streams.uniforms
         self._normals: RoundStream | None = None
         if isinstance(policy, TS):
+            self._error = loop.StandardError(policy.beta * self._scale, 1.0)
             self._normals = streams.standard_normals(model.n_arms)
 
     @classmethod
@@ -110,7 +114,8 @@ class WholeRounds:
     def _play(self, n_rounds: int, uniform: FloatArray, noise: FloatArray | None = None) -> None:
         z = None
         if self._normals is None:
-            z = np.sqrt(2 * np.log(np.maximum(np.arange(self.t, self.t + n_rounds), 1)))
+            t = np.maximum(np.arange(self.t, self.t + n_rounds), 1)
+            z = self._scale * np.sqrt(2 * np.log(t))
         elif noise is None:  # in the memory layout of `standard_normals`, which numba compiles for
             shape = (len(self.regret), min(2, self._normals.block), self._n_arms)
             noise = np.empty(shape).swapaxes(0, 1)
@@ -166,12 +171,6 @@ def _loop() -> ModuleType:
     from cmab_gym.evaluation import compiled_rounds
 
     return compiled_rounds
-
-
-def _standard_error(policy: Any, problem: BanditProblem) -> tuple[float, float]:
-    """Return v and n_0 of a policy whose index is mean + z sqrt(v / (n + n_0))."""
-    B = scale_of(policy.B, problem)
-    return (B**2, 0.0) if isinstance(policy, UCB) else (policy.beta * B, 1.0)
 
 
 def _rewards(draws: Draws, problem: BanditProblem) -> Any:

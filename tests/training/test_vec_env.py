@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from strategies import any_problem
 
 from cmab_gym.history import History
 from cmab_gym.training.problems import ProblemDistribution, tabular
@@ -19,8 +20,8 @@ def test_observations_are_the_history_and_rewards_are_minus_the_gaps():
     pmf = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])  # means 0, 1 and 0.25
     problems = ProblemDistribution("fixed", 3, np.array([0.0, 0.5, 1.0]), lambda rng: pmf)
     env = vec_env(problems, 2, 1000)
-    history = History(2, 3)
-    assert np.array_equal(env.reset(), history.features(1000, (0, 1)))
+    history = History(any_problem(3, (0, 1)), 2)
+    assert np.array_equal(env.reset(), history.features(1000))
     pulls = []
     for arms in np.random.default_rng(0).integers(0, 3, (400, 2)):
         observation, rewards, dones, _ = env.step(arms)
@@ -28,7 +29,7 @@ def test_observations_are_the_history_and_rewards_are_minus_the_gaps():
         assert not dones.any()
         last = observation[:, -2].astype(float)
         history.update(arms, last)
-        assert np.array_equal(observation, history.features(1000, (0, 1)))
+        assert np.array_equal(observation, history.features(1000))
         pulls.extend(zip(arms.tolist(), last.tolist(), strict=True))
     assert {reward for arm, reward in pulls if arm == 0} == {0}
     assert {reward for arm, reward in pulls if arm == 1} == {1}
