@@ -1,7 +1,7 @@
-"""The speed of the paper's authors' own code beside ours, on the real tables of MovieLens.
+"""Compare our speed with that of the paper's authors' code, on the real tables of MovieLens.
 
-Their repository (github.com/shreyasc-13/correlated_bandits) has no licence file, so that it is no
-part of this one: give a folder that holds a copy.
+Their repository (github.com/shreyasc-13/correlated_bandits) has no licence file, so this one has no
+copy of it: pass a folder that holds one.
 
 python benchmarks/authors.py FOLDER
 """
@@ -24,7 +24,7 @@ from cmab_gym.evaluation.play import find_model
 
 ENV_ID = "CMAB-MovieLens-v0"
 TASKS = {"genre": "18 genres", "movie": "50 movies"}
-# Their code assigns one-element series to numbers, which newer ones refuse.
+# Their code assigns one-element series to numbers, which newer versions refuse.
 PEER = Peer(
     "authors", "authors_code.py", ("numpy<2", "pandas<2.2", "matplotlib<3.9", "tqdm", "setuptools")
 )
@@ -32,19 +32,19 @@ ROUNDS, TRIALS, REPEATS = 5000, 100, 3
 
 
 def measure(folder: Path, cache: Path = CACHE) -> dict[str, Any]:
-    """Return rounds a second of both by task and agent, on one core, in one run."""
+    """Return the rounds a second of both by task and agent, on one core."""
     python = interpreter(PEER, cache)
     found: dict[str, Any] = {}
     for task, name in TASKS.items():
-        found[name] = {"theirs": play_theirs(python, folder, task)}
+        found[name] = {"theirs": their_speeds(python, folder, task)}
         for form in LOOPS:
             with loops(form):
                 found[name][form] = {agent: speed(task, agent) for agent in found[name]["theirs"]}
     return found
 
 
-def play_theirs(python: str, folder: Path, task: str) -> dict[str, int]:
-    """Return the rounds a second of each of their agents."""
+def their_speeds(python: str, folder: Path, task: str) -> dict[str, int]:
+    """Return rounds a second of each of their agents."""
     model: Any = find_model(ENV_ID, {"task": task})
     problem = {
         "task": task,
@@ -63,17 +63,17 @@ def play_theirs(python: str, folder: Path, task: str) -> dict[str, int]:
 
 
 def speed(task: str, agent: str) -> int:
-    """Return our rounds a second with 100 trials in lockstep, the best of three."""
-    settings = {"task": task}
+    """Return our rounds a second with 100 trials in lockstep, the best of three runs."""
+    env_kwargs = {"task": task}
     runs = [
-        evaluate(ENV_ID, [agent], ROUNDS, TRIALS, env_kwargs=settings).runs[0]
+        evaluate(ENV_ID, [agent], ROUNDS, TRIALS, env_kwargs=env_kwargs).runs[0]
         for _ in range(REPEATS)
     ]
     return round(ROUNDS * TRIALS / min(run.seconds for run in runs))
 
 
 def table(found: dict[str, Any]) -> list[Sequence[str]]:
-    """Return rows of task, agent, their speed and ours, and our best as a multiple of theirs."""
+    """Return rows: task, agent, their speed, ours, and our best as a multiple of theirs."""
     rows: list[Sequence[str]] = [("task", "agent", "theirs, rounds/s", *LOOPS, "times")]
     for task, speeds in found.items():
         for agent, theirs in speeds["theirs"].items():

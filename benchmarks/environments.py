@@ -1,4 +1,4 @@
-"""Compare the speed of every environment with that of an empty one, measured in the same run.
+"""Compare the speed of every environment with that of an empty one.
 
 python benchmarks/environments.py
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 import cmab_gym  # noqa: F401 (registers the environments)
 
-SETTINGS: Mapping[str, tuple[str, dict[str, Any]]] = {
+CASES: Mapping[str, tuple[str, dict[str, Any]]] = {
     "Tabular, 2 arms": ("CMAB-Tabular-v0", {}),
     "Latent, 2 arms": ("CMAB-Latent-v0", {}),
     "Latent, 3 arms": ("CMAB-Latent-v0", {"preset": "three-arm-a"}),
@@ -25,14 +25,14 @@ SETTINGS: Mapping[str, tuple[str, dict[str, Any]]] = {
 }
 EMPTY = "EmptyBandit-v0"
 NUM_ENVS = 100
-LEAST_ROUNDS = 1_024  # rounded up to whole blocks of what is drawn at once
-REPEATS = 60  # the best of them counts: other processes only make it slower
+LEAST_ROUNDS = 1_024  # rounded up to whole blocks of rounds that are drawn at once
+REPEATS = 60  # the fastest counts: other processes only make a run slower
 # Gymnasium 1.0 has no names for the autoreset modes.
 _AUTORESET = getattr(gym.vector, "AutoresetMode", None)
 
 
 class EmptyEnv(gym.Env[int, int]):
-    """The least an environment can do: two actions, and a step that returns constants."""
+    """An environment that does nothing: two actions, and a step that returns constants."""
 
     def __init__(self) -> None:
         self.observation_space = gym.spaces.Discrete(1)
@@ -51,7 +51,7 @@ class EmptyEnv(gym.Env[int, int]):
 
 
 class EmptyVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
-    """The least a native vector environment can do: fresh arrays, and an empty info."""
+    """A native vector environment that only returns new arrays and an empty info."""
 
     metadata = {"autoreset_mode": _AUTORESET.NEXT_STEP} if _AUTORESET else {}
 
@@ -79,19 +79,19 @@ class EmptyVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
 
 def measure() -> dict[str, dict[str, float]]:
-    """Measure environment steps a second with a constant arm, infos included, on one core.
+    """Measure steps a second with a constant arm, infos included, on one core.
 
     Returns:
-        For the empty environment and each setting: `scalar` and `vector_of_100`, steps a second;
-        and `scalar_ratio` and `vector_ratio`, those divided by the empty environment's.
+        For the empty environment and each case: `scalar` and `vector_of_100`, steps a second; and
+        `scalar_ratio` and `vector_ratio`, the same divided by the empty environment's.
     """
     if EMPTY not in gym.registry:
         gym.register(EMPTY, entry_point=EmptyEnv, vector_entry_point=EmptyVectorEnv)
-    chosen = {"empty": (EMPTY, {}), **SETTINGS}
+    chosen = {"empty": (EMPTY, {}), **CASES}
     scalar = {name: scalar_rounds(*each) for name, each in chosen.items()}
     vector = {name: vector_rounds(*each) for name, each in chosen.items()}
     scalar_best, vector_best = dict.fromkeys(chosen, np.inf), dict.fromkeys(chosen, np.inf)
-    # In turns, so that a slow moment of the machine meets all of them.
+    # In turns, so that a slow moment of the machine affects all cases.
     for _ in range(REPEATS):
         for name in chosen:
             scalar_best[name] = min(scalar_best[name], scalar[name]())
@@ -107,35 +107,35 @@ def measure() -> dict[str, dict[str, float]]:
     }
 
 
-def scalar_rounds(env_id: str, settings: Mapping[str, Any]) -> Callable[[], float]:
-    """Return a function that plays some rounds of `gym.make`'s environment: seconds for each."""
-    env = gym.make(env_id, **settings, **_endless(env_id))
+def scalar_rounds(env_id: str, env_kwargs: Mapping[str, Any]) -> Callable[[], float]:
+    """Return a function that times steps of `gym.make`'s environment, in seconds a step."""
+    env = gym.make(env_id, **env_kwargs, **_endless(env_id))
     env.reset(seed=0)
     rounds = _whole_blocks(env)
 
-    def play() -> float:
+    def seconds() -> float:
         start = time.perf_counter()
         for _ in range(rounds):
             env.step(1)
         return (time.perf_counter() - start) / rounds
 
-    return play
+    return seconds
 
 
-def vector_rounds(env_id: str, settings: Mapping[str, Any]) -> Callable[[], float]:
-    """Return a function that plays some steps of 100 native sub-environments: seconds for each."""
-    env = gym.make_vec(env_id, num_envs=NUM_ENVS, **settings, **_endless(env_id))
+def vector_rounds(env_id: str, env_kwargs: Mapping[str, Any]) -> Callable[[], float]:
+    """Return a function that times steps of 100 native sub-environments, in seconds a step."""
+    env = gym.make_vec(env_id, num_envs=NUM_ENVS, **env_kwargs, **_endless(env_id))
     env.reset(seed=0)
     arms = np.ones(NUM_ENVS, dtype=np.int64)
     rounds = _whole_blocks(env)
 
-    def play() -> float:
+    def seconds() -> float:
         start = time.perf_counter()
         for _ in range(rounds):
             env.step(arms)
         return (time.perf_counter() - start) / rounds
 
-    return play
+    return seconds
 
 
 def _whole_blocks(env: Any) -> int:

@@ -1,4 +1,4 @@
-"""Generate files in the Goodreads formats, of the official sizes or others, to measure reading.
+"""Generate files in the Goodreads formats, of the official or other sizes, to time readers.
 
 python benchmarks/generate.py poetry FILE.json.gz   # 2,734,350 JSON lines
 python benchmarks/generate.py interactions FILE.csv --rows 50000000
@@ -23,7 +23,7 @@ _SHARES = np.array([0.5505, 0.0095, 0.0250, 0.0830, 0.1440, 0.1880])
 def rows(
     total: int, users: int, books: int, seed: int = 0
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield chunks of user, book and rating; few users and books have most of the rows."""
+    """Yield chunks of users, books and ratings; a few users and books have most of the rows."""
     rng = np.random.default_rng(seed)
     for start in range(0, total, _CHUNK):
         n = min(_CHUNK, total - start)
@@ -63,7 +63,7 @@ def interactions(path: Path, total: int) -> None:
 
 
 def main() -> None:
-    """Write the file that is asked for."""
+    """Write the file that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=("poetry", "interactions"))
     parser.add_argument("path", type=Path)

@@ -1,4 +1,4 @@
-"""How time and memory grow with arms, trials and rounds, each case in a process of its own.
+"""Measure how time and memory grow with arms, trials and rounds; each case has its own process.
 
 python benchmarks/growth.py
 """
@@ -22,13 +22,13 @@ import sys
 import problem
 from cmab_gym import evaluate
 agent, arms, rounds, trials = sys.argv[1], *map(int, sys.argv[2:])
-settings = {"arms": arms}
-evaluate(problem.ENV_ID, [agent], rounds, trials, env_kwargs=settings, checkpoints="log")
+env_kwargs = {"arms": arms}
+evaluate(problem.ENV_ID, [agent], rounds, trials, env_kwargs=env_kwargs, checkpoints="log")
 """
 
 
 def measure() -> dict[str, Any]:
-    """Return the growth with arms and rounds, and the large case."""
+    """Return the growth with arms and with rounds, and the large case."""
     return {
         "seconds_per_round": {form: by_agent(form) for form in LOOPS},
         "memory_of_c_ucb": memory(),
@@ -40,20 +40,20 @@ def measure() -> dict[str, Any]:
 
 
 def by_agent(form: str) -> dict[str, dict[str, float]]:
-    """Return the seconds of one round of 20 trials, by agent and the number of arms."""
+    """Return the seconds of one round of 20 trials by agent and number of arms."""
     with loops(form):
         return {agent: by_arms(agent) for agent in CORRELATED}
 
 
 def by_arms(agent: str) -> dict[str, float]:
-    """Return the seconds of one round of 20 trials, by the number of arms."""
+    """Return the seconds of one round of 20 trials by number of arms."""
     return {
         str(arms): float(f"{TRIALS / rounds_per_second(agent, arms, TRIALS):.3g}") for arms in ARMS
     }
 
 
 def memory() -> dict[str, dict[str, float]]:
-    """Compare the agent's peak of memory with B K (K + R) numbers of 8 bytes."""
+    """Return the agent's peak memory next to B K (K + R) numbers of 8 bytes."""
     return {
         str(arms): {
             "agent": round(agent_gigabytes(arms), 4),
@@ -64,7 +64,7 @@ def memory() -> dict[str, dict[str, float]]:
 
 
 def agent_gigabytes(arms: int) -> float:
-    """Return the most that C-UCB holds of itself, without environment, table and random numbers."""
+    """Return the peak memory of C-UCB itself, without environment, table and random numbers."""
     player = Player("c-ucb", arms, TRIALS)
     streams = player.streams
     for stream in (player.env.unwrapped.reward_stream, streams.uniforms):
@@ -82,7 +82,7 @@ def agent_gigabytes(arms: int) -> float:
 def play(
     agent: str, arms: int, rounds: int, trials: int, limit: float | None = None
 ) -> dict[str, Any]:
-    """Play in a new process."""
+    """Evaluate an agent in a new process."""
     return measured(PROGRAM, agent, str(arms), str(rounds), str(trials), limit=limit)
 
 

@@ -1,4 +1,4 @@
-"""How fast the machine could be: random numbers and bytes a second, on one core.
+"""Measure how fast the machine could be: random numbers and bytes a second, on one core.
 
 python benchmarks/limits.py
 """
@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 ARMS = 50
-# What one round of one trial cannot do without: uniform and normal numbers, and float64 or int64
-# numbers read and written. UCB: one uniform for the reward; pulls and means read. TS: a normal for
-# each arm. The correlated ones: a row of pseudo-rewards is read and added to a row of sums (read
-# and written), and each arm's least bound is read.
+# What one round of one trial needs at least: uniform numbers, normal numbers, and numbers of 8
+# bytes read or written. UCB draws a uniform number for the reward, and reads pulls and means. TS
+# also draws a normal number for each arm. C-UCB and C-TS also add a row of pseudo-rewards to a row
+# of sums, and read each arm's least bound.
 NEEDS = {
     "ucb": (1, 0, 2 * ARMS),
     "ts": (1, ARMS, 2 * ARMS),
@@ -25,7 +25,7 @@ NEEDS = {
 
 
 def measure() -> dict[str, float]:
-    """Return millions of numbers, and gigabytes, a second."""
+    """Return millions of random numbers and gigabytes a second."""
     rng = np.random.default_rng(0)
     block, large = 1 << 16, np.zeros(1 << 25)
     copied = np.empty_like(large)
@@ -39,7 +39,7 @@ def measure() -> dict[str, float]:
 
 
 def best(work: Callable[[], object]) -> float:
-    """Return the seconds of the fastest of twenty."""
+    """Return the seconds of the fastest of twenty calls."""
     seconds = []
     for _ in range(20):
         start = time.perf_counter()
@@ -49,7 +49,7 @@ def best(work: Callable[[], object]) -> float:
 
 
 def rounds_per_second(agent: str, limits: dict[str, float]) -> float:
-    """Return how many rounds of 50 arms these limits would allow."""
+    """Return how many rounds a second, with 50 arms, the limits would allow."""
     uniforms, normals, numbers = NEEDS[agent]
     seconds = uniforms / limits["million_uniforms_per_second"] / 1e6
     seconds += normals / limits["million_normals_per_second"] / 1e6

@@ -1,6 +1,6 @@
-"""The tables of `docs/performance.md`, written from `results.json`.
+"""Write the tables of `docs/performance.md` from `results.json`.
 
-Each stands between `<!-- name -->` and `<!-- /name -->`.
+Each table stands between `<!-- name -->` and `<!-- /name -->`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Rows = Iterable[Sequence[str]]
 
 
 def write(results: dict[str, Any], page: Path = PAGE) -> None:
-    """Replace the tables that these results have."""
+    """Replace the tables for which there are results."""
     text = page.read_text(encoding="utf-8")
     for name, table in tables(results).items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
@@ -30,7 +30,7 @@ def write(results: dict[str, Any], page: Path = PAGE) -> None:
 
 
 def tables(results: dict[str, Any]) -> dict[str, str]:
-    """Return the tables that these results have, as Markdown."""
+    """Return the tables for which there are results, as Markdown."""
     return {
         name: markdown(make(results))
         for name, (make, parts) in TABLES.items()
@@ -42,15 +42,15 @@ def markdown(rows: Rows) -> str:
     """Return a Markdown table; columns of numbers are right-aligned."""
     header, *body = [list(row) for row in rows]
     numeric = [
-        all(re.fullmatch(r"([-+]?[\d.,]+)?", row[place]) for row in body)
-        for place in range(len(header))
+        all(re.fullmatch(r"([-+]?[\d.,]+)?", row[column]) for row in body)
+        for column in range(len(header))
     ]
     lines = [header, ["---:" if each else "---" for each in numeric], *body]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def machine(results: dict[str, Any]) -> Rows:
-    """Tell where and when it was measured."""
+    """Show the machine, the versions and the dates."""
     dates = sorted(part["date"] for part in results["measured"].values())
     yield "measured", " to ".join(dict.fromkeys([dates[0], dates[-1]]))
     for name, value in results["machine"].items():
@@ -58,7 +58,7 @@ def machine(results: dict[str, Any]) -> Rows:
 
 
 def waits(results: dict[str, Any]) -> Rows:
-    """Show what a user waits for, each in a new process; what was not measured is left out."""
+    """Show the seconds that a user waits, each in a new process."""
     yield "what", "seconds"
     found = {
         "`import cmab_gym`, beyond Gymnasium": ("startup", "import_seconds_beyond_gymnasium"),
@@ -73,7 +73,7 @@ def waits(results: dict[str, Any]) -> Rows:
 
 
 def speed(results: dict[str, Any]) -> Rows:
-    """Show rounds a second of each agent by arms and trials, in both forms of its loops."""
+    """Show rounds a second of each agent by arms and trials, with both kinds of loops."""
     yield "agent", "arms", "loops", *(f"{n} trial{'s' * (n > 1)}" for n in TRIALS)
     forms = results["speed"]
     for agent, by_arms in next(iter(forms.values())).items():
@@ -84,7 +84,7 @@ def speed(results: dict[str, Any]) -> Rows:
 
 
 def environments(results: dict[str, Any]) -> Rows:
-    """Show steps a second of each environment, and of the empty one as the ceiling."""
+    """Show steps a second of each environment, and of an empty one for comparison."""
     yield "environment", "steps/s, one", "share of an empty one", "steps/s, 100 native"
     for name, found in results["environments"].items():
         scalar, vector = f"{found['scalar']:,}", f"{found['vector_of_100']:,}"
@@ -92,7 +92,7 @@ def environments(results: dict[str, Any]) -> Rows:
 
 
 def reading(results: dict[str, Any]) -> Rows:
-    """Show how long large files take, and the memory, by reader."""
+    """Show the seconds and the memory that each reader needs for large files."""
     yield "file", "reader", "seconds", "peak, GB"
     for name, readers in results["large_files"].items():
         kind, rows, _ = name.split("_")
@@ -102,7 +102,7 @@ def reading(results: dict[str, Any]) -> Rows:
 
 
 def growth(results: dict[str, Any]) -> Rows:
-    """Show the time of a round against that with 50 arms, and what linear growth would give."""
+    """Show the time of a round relative to 50 arms, and what linear growth would give."""
     yield "agent", "loops", *(f"{each} arms" for each in ARMS)
     yield "linear in K", "", *(f"{each / 50:.2f}" for each in ARMS)
     for form, found in results["growth"]["seconds_per_round"].items():
@@ -111,7 +111,7 @@ def growth(results: dict[str, Any]) -> Rows:
 
 
 def memory(results: dict[str, Any]) -> Rows:
-    """Show the peak of memory: with arms, with rounds, and of the large case."""
+    """Show the peak memory by arms, by rounds, and in the large case."""
     found = results["growth"]
     yield "case", "peak", "to compare with"
     for arms, peak in found["memory_of_c_ucb"].items():
@@ -127,7 +127,7 @@ def memory(results: dict[str, Any]) -> Rows:
 
 
 def limit(results: dict[str, Any]) -> Rows:
-    """Show how far each agent is from what the machine would allow."""
+    """Show each agent's speed and the limit of the machine."""
     yield "agent", "rounds/s", "limit", "limit is faster by"
     for agent in limits.NEEDS:
         ours = results["speed"]["compiled"][agent]["50"]["100"]
@@ -136,16 +136,16 @@ def limit(results: dict[str, Any]) -> Rows:
 
 
 def theirs(results: dict[str, Any]) -> Rows:
-    """Show the authors' code."""
+    """Show the speed of the authors' code."""
     return authors.table(results["authors"])
 
 
 def others(results: dict[str, Any]) -> Rows:
-    """Show the peers."""
+    """Show the speed of other libraries."""
     return peers.table(results["peers"])
 
 
-# Each table, and the parts of the results that it shows.
+# Each table, with the parts of the results that it shows.
 TABLES: dict[str, tuple[Callable[[dict[str, Any]], Rows], set[str]]] = {
     "machine": (machine, {"machine", "measured"}),
     "waits": (waits, {"startup"}),

@@ -1,4 +1,4 @@
-"""What rewards by pulls gain: how much less random the difference of two agents is.
+"""Measure how much less random the difference of two agents is with rewards by pulls.
 
 python benchmarks/pairing.py
 """

@@ -1,4 +1,4 @@
-"""The 23 panels of the paper's figures, by `cmab-gym reproduce` in a new process.
+"""Time `cmab-gym reproduce` on the 23 panels of the paper's figures, in a new process.
 
 python benchmarks/paper.py
 """
@@ -13,7 +13,7 @@ from process import seconds_of
 
 
 def measure(quick_only: bool = False) -> dict[str, float]:
-    """Return the seconds of a first look, and of the whole with one process per core."""
+    """Return the seconds with `--quick`, and in full with one process per core."""
     done = {"quick_seconds": reproduce("--quick")}
     return done if quick_only else {**done, "full_seconds": reproduce()}
 

@@ -1,7 +1,7 @@
-"""The speed of other bandit libraries beside ours, on 50 Bernoulli arms, measured in one run.
+"""Compare our speed with that of other bandit libraries, on 50 Bernoulli arms.
 
-Each has an adapter in `peers/`, and an environment of its own, made once in a cache folder. One
-that cannot be installed or does not run is left out, and says why.
+Each library has an adapter in `peers/` and a virtual environment in a cache folder, made on first
+use. A library that cannot be installed or run is left out, with the reason.
 
 python benchmarks/peers.py
 """
@@ -25,7 +25,7 @@ CACHE = user_cache_path("cmab-gym", appauthor=False) / "benchmarks"
 
 @dataclass(frozen=True)
 class Peer:
-    """A library, its adapter in `peers/`, and what pip installs; nothing is this environment."""
+    """A library, its adapter in `peers/`, and packages to install; none: this environment."""
 
     name: str
     adapter: str
@@ -45,12 +45,12 @@ PEERS = (
 
 
 def measure(cache: Path = CACHE) -> dict[str, dict[str, Any]]:
-    """Return rounds a second by library and agent, and the library's version or why it failed."""
+    """Return rounds a second by library and agent, with the version or the reason of a failure."""
     return {peer.name: run(peer, cache) for peer in PEERS}
 
 
 def run(peer: Peer, cache: Path) -> dict[str, Any]:
-    """Install a peer where it is not yet, and run its adapter."""
+    """Install a library if needed, and run its adapter."""
     try:
         python = interpreter(peer, cache)
         done = called(python, str(HERE / "peers" / peer.adapter))
@@ -63,7 +63,7 @@ def run(peer: Peer, cache: Path) -> dict[str, Any]:
 
 
 def interpreter(peer: Peer, cache: Path) -> str:
-    """Return the Python that has the peer, in an environment made where there is none."""
+    """Return the Python interpreter that has the library; make its environment if needed."""
     if not peer.packages:
         return sys.executable
     folder = cache / f"{peer.name}-python{sys.version_info[0]}.{sys.version_info[1]}"
@@ -76,20 +76,20 @@ def interpreter(peer: Peer, cache: Path) -> str:
 
 
 def installed_version(python: str, peer: Peer) -> str:
-    """Ask the environment which version was measured."""
+    """Return the version of the library in its environment."""
     name = peer.packages[0] if peer.packages else peer.name.split(",")[0].lower()
     program = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
     return called(python, "-c", program, name).strip()
 
 
 def called(*command: str) -> str:
-    """Return what a command prints."""
+    """Run a command and return its output."""
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return done.stdout
 
 
 def table(found: dict[str, dict[str, Any]]) -> list[Sequence[str]]:
-    """Return rows of library, agent, rounds a second, and our speeds as multiples of it."""
+    """Return rows: library, agent, rounds a second, and our speeds as multiples of it."""
     ours = found["cmab-gym"]["rounds_per_second"]
     many, one = "100 trials", "1 trial"
     rows: list[Sequence[str]] = [

@@ -1,6 +1,6 @@
-"""The problem that the benchmarks share: K Bernoulli arms, of any number, with exact tables.
+"""The problem of the benchmarks: any number of Bernoulli arms, with exact pseudo-rewards.
 
-`import problem` registers it as `CMAB-Bernoulli-v0`.
+Importing the module registers the environment `CMAB-Bernoulli-v0`.
 """
 
 from __future__ import annotations

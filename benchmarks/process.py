@@ -1,4 +1,4 @@
-"""Run something in a new process, and measure its time and its peak of memory."""
+"""Run a program in a new process, and measure its time and peak memory."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PEAK = "import process; print(process.peak_gigabytes())"
 
 
 def peak_gigabytes() -> float:
-    """Return the most memory that this process has had so far."""
+    """Return the peak memory of this process so far."""
     status = Path("/proc/self/status")
     if status.is_file():
-        # Not getrusage: it counts the parent's memory at the start of a child.
+        # getrusage would include the parent's memory at the start of a child.
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return round(int(line.split()[1]) * 1024 / 1e9, 3)
     unit = 1 if sys.platform == "darwin" else 1024
@@ -30,10 +30,10 @@ def measured(program: str, *arguments: str, limit: float | None = None) -> dict[
     Args:
         program: the program.
         arguments: in its `sys.argv`.
-        limit: seconds after which it is given up.
+        limit: seconds after which the program is stopped.
 
     Returns:
-        Its seconds, start included, and its peak of memory in gigabytes; or that it failed.
+        Its seconds, including the start, and its peak memory in gigabytes; or why it failed.
     """
     command = [sys.executable, "-c", f"{program}\n{_PEAK}", *arguments]
     start = time.perf_counter()

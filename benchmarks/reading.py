@@ -1,7 +1,7 @@
-"""Time and weigh one reading in a process of its own: python benchmarks/reading.py READER FILE.
+"""Measure time and memory of one reader: python benchmarks/reading.py READER FILE.
 
-READER is cmab_gym (a file to a finished table of the 25 most rated items), or duckdb, pandas or
-polars: the bare filtering and counting by which the reader was chosen.
+READER is cmab_gym (makes the finished table of the 25 most rated items), or duckdb, pandas or
+polars (only filter and count ratings; the comparison by which cmab_gym's reader was chosen).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from process import peak_gigabytes
 
 
 def with_cmab_gym(path: Path) -> int:
-    """Go from a file to a finished table, as `CMAB-Ratings-v0` does."""
+    """Read a file into a finished table, as `CMAB-Ratings-v0` does."""
     from cmab_gym.envs.ratings import ratings_model
 
     return int(ratings_model(path, n_arms=25, min_support=5).counts.sum())
@@ -34,7 +34,7 @@ def with_duckdb(path: Path) -> int:
 
 
 def with_pandas(path: Path) -> int:
-    """Do the same with pandas, in chunks."""
+    """Count the ratings of the 25 most rated items with pandas, in chunks."""
     import pandas as pd
 
     counts = pd.Series(dtype="float64")
@@ -50,7 +50,7 @@ def with_pandas(path: Path) -> int:
 
 
 def with_polars(path: Path) -> int:
-    """Do the same with Polars, streaming."""
+    """Count the ratings of the 25 most rated items with Polars, streaming."""
     import polars as pl
 
     scan = pl.scan_ndjson(path) if ".json" in path.name else pl.scan_csv(path)
@@ -68,7 +68,7 @@ READERS = {
 
 
 def main() -> None:
-    """Print seconds (imports included), the peak of memory and the number of ratings counted."""
+    """Print the seconds (imports included), the peak memory and how many ratings were counted."""
     reader, path = sys.argv[1], Path(sys.argv[2])
     start = time.perf_counter()
     ratings = READERS[reader](path)

@@ -1,6 +1,6 @@
-"""Measure the speed of everything that a user waits for, and record it in `results.json`.
+"""Measure everything that a user waits for, and record it in `results.json`.
 
-Each part is a module with `measure()`, and can be run alone.
+Each part is a module with a function `measure`, which can be run alone.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "tightening": tightening.measure,
 }
 
-WITH_FOLDER = ("movielens_tables", "large_files", "authors")  # each needs an argument
+WITH_FOLDER = ("movielens_tables", "large_files", "authors")  # each needs an option
 
 
 def main() -> None:
-    """Run every benchmark, or those named, and write the results."""
+    """Run all benchmarks, or those named, and write the results."""
     chosen = arguments()
     results = earlier(chosen.out) if chosen.only else {}
     results |= {"machine": machine(), "measured": results.get("measured", {})}
@@ -82,13 +82,13 @@ def arguments() -> argparse.Namespace:
 
 
 def earlier(path: Path) -> dict[str, Any]:
-    """Return the results that are there, if they are of this machine and these versions."""
+    """Return earlier results if they have the same machine and versions."""
     found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     return found if found.get("machine") == machine() else {}
 
 
 def machine() -> dict[str, Any]:
-    """Describe where this runs."""
+    """Describe the machine and the versions."""
     packages = (
         "cmab-gym",
         "gymnasium",
@@ -110,7 +110,7 @@ def machine() -> dict[str, Any]:
 
 
 def processor() -> str:
-    """Return the processor's name, where the system tells it."""
+    """Return the processor's name if the system has it."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.is_file() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

@@ -1,4 +1,4 @@
-"""Rounds a second of environment and agent, on one core, over the numbers of arms and trials.
+"""Measure rounds a second of environment and agent by arms and trials, on one core.
 
 python benchmarks/speed.py
 """
@@ -20,19 +20,19 @@ from cmab_gym.evaluation.play import find_environment, make_environment
 from cmab_gym.evaluation.whole_rounds import WholeRounds
 from cmab_gym.streams import TrialStreams
 
-LOOPS = {"compiled": "1", "NumPy": "0"}  # of the agents: with the extra fast, and without
+LOOPS = {"compiled": "1", "NumPy": "0"}  # with the extra `fast`, and without
 AGENTS = ("ucb", "ts", "kl-ucb", "c-ucb", "c-ts")
 ARMS = (2, 10, 50, 200, 1000)
 TRIALS = (1, 20, 100, 1000)
-SECONDS = 0.3  # that each is measured for
+SECONDS = 0.3  # of each measurement
 HORIZON = 1_000_000_000
-# Left out: tables of a correlated agent beyond 2e8 numbers, 1.6 GB; and what takes more than a
-# minute until each arm is pulled once.
+# Left out: a correlated agent whose tables exceed 2e8 numbers (1.6 GB), and cases in which pulling
+# each arm once takes more than a minute.
 LARGEST_TABLES, LARGEST = 2e8, 2e5
 
 
 def measure() -> dict[str, Any]:
-    """Return, by form of the loops, agent and arms, rounds a second for each number of trials.
+    """Return rounds a second by kind of loops, agent, arms and trials.
 
     A round is one pull of one trial. Every agent first pulls each arm once, and some more: these
     are not timed.
@@ -48,7 +48,7 @@ def measure() -> dict[str, Any]:
 
 @contextmanager
 def loops(form: str) -> Iterator[None]:
-    """Let agents use compiled loops, or NumPy's."""
+    """Let agents use compiled loops, or NumPy's, inside the context."""
     before = os.environ.get("CMAB_GYM_COMPILED")
     os.environ["CMAB_GYM_COMPILED"] = LOOPS[form]
     try:
@@ -61,7 +61,7 @@ def loops(form: str) -> Iterator[None]:
 
 
 def row(agent: str, arms: int) -> dict[str, int | None]:
-    """Measure one agent and number of arms; None where it is left out."""
+    """Measure an agent with a number of arms; None for a case that is left out."""
     return {
         str(trials): None
         if left_out(agent, arms, trials)
@@ -71,15 +71,15 @@ def row(agent: str, arms: int) -> dict[str, int | None]:
 
 
 def left_out(agent: str, arms: int, trials: int) -> bool:
-    """Tell whether a case is too large to be measured every time."""
+    """Return whether a case is too large."""
     tables = trials * arms**2 if agent.startswith("c-") else 0
     return tables > LARGEST_TABLES or arms * trials > LARGEST
 
 
 def rounds_per_second(name: str, arms: int, trials: int, seconds: float = SECONDS) -> int:
-    """Play for some seconds, and count the rounds of the fastest tenth: others only disturb."""
+    """Return the speed in the fastest tenth of some seconds: other processes only slow it down."""
     player = Player(name, arms, trials)
-    # In a round soon after, arms of one pull cease to be significant, all at once.
+    # Soon after each arm was pulled once, arms with one pull stop being significant, all at once.
     while player.t < arms + 20:
         player.play()
     fastest, end = 0.0, time.perf_counter() + seconds
@@ -93,11 +93,11 @@ def rounds_per_second(name: str, arms: int, trials: int, seconds: float = SECOND
 
 
 class Player:
-    """An agent in its environment, played as `evaluate` does."""
+    """An agent in its environment, run as `evaluate` runs it."""
 
     def __init__(self, name: str, arms: int, trials: int) -> None:
-        spec, settings = find_environment(problem.ENV_ID, {"arms": arms}), {"arms": arms}
-        self.env = make_environment(spec, trials, HORIZON, settings)
+        spec, env_kwargs = find_environment(problem.ENV_ID, {"arms": arms}), {"arms": arms}
+        self.env = make_environment(spec, trials, HORIZON, env_kwargs)
         self.env.reset(seed=0)
         self.agent: Any = make_agent(name)
         self.streams = TrialStreams.for_trials(0, range(trials))

@@ -1,4 +1,4 @@
-"""What a user waits for before and around the playing: the import, and the README's main job.
+"""Time the import and the README's main job.
 
 python benchmarks/startup.py
 """
@@ -17,7 +17,7 @@ MAIN_JOB = (
 
 
 def measure() -> dict[str, float]:
-    """Return seconds, the best of some."""
+    """Return seconds, the best of several runs."""
     return {
         "main_job_seconds": main_job(),
         "import_seconds_beyond_gymnasium": import_cost(),
@@ -32,7 +32,7 @@ def main_job() -> float:
 
 
 def import_cost() -> float:
-    """Time `import cmab_gym` beyond `import gymnasium`; the best of five each."""
+    """Time how much longer `import cmab_gym` takes than `import gymnasium`; the best of five."""
     best = [
         min(seconds_of([sys.executable, "-c", f"import {name}"]) for _ in range(5))
         for name in ("gymnasium", "cmab_gym")

@@ -1,4 +1,4 @@
-"""From raw ratings to tables: MovieLens 1M, and the large Goodreads files.
+"""Time the way from raw ratings to tables: MovieLens 1M, and large Goodreads files.
 
 python benchmarks/tables.py FOLDER_WITH_ML_1M
 """
@@ -30,12 +30,12 @@ for table in bundled_tables():
 
 
 def measure(raw: Path) -> dict[str, float]:
-    """Time the building of all MovieLens tables in a new process, with its peak of memory."""
+    """Measure time and memory of building all MovieLens tables, in a new process."""
     return measured(PROGRAM, str((raw / "ml-1m.zip").resolve()))
 
 
 def measure_large(folder: Path) -> dict[str, dict[str, Any]]:
-    """Generate the large Goodreads files, and time every reader on them, each in a process."""
+    """Generate the large Goodreads files, and measure every reader on them, in new processes."""
     results: dict[str, dict[str, Any]] = {}
     for kind, name, rows in LARGE:
         path = folder / name
@@ -47,7 +47,7 @@ def measure_large(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def reading(reader: str, path: Path) -> dict[str, Any]:
-    """Run one reader; one whose library is not installed says so."""
+    """Run one reader; if it fails, as when its library is missing, return its last line."""
     command = [sys.executable, str(HERE / "reading.py"), reader, str(path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""What tightened pseudo-rewards gain, what they cost, and how often wrong entries mislead them."""
+"""Measure what tightened pseudo-rewards gain and cost, and how often wrong entries mislead them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cmab_gym.agents import UCB, CBandit, TightenedCBandit
 from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.evaluation.play import find_model
 
-SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "table1-a": ("CMAB-Tabular-v0", {"preset": "table1-a"}),
     "table1-b": ("CMAB-Tabular-v0", {"preset": "table1-b"}),
     "three-armed": ("CMAB-Tabular-v0", {"preset": "three-armed"}),
@@ -31,21 +31,21 @@ ROUNDS, TRIALS, SEED = 5000, 100, 0
 
 
 def measure() -> dict[str, Any]:
-    """Return for each setting what C-UCB and tc-ucb did."""
-    return {name: compare(*setting) for name, setting in SETTINGS.items()}
+    """Return the comparison of C-UCB and tc-ucb for each case."""
+    return {name: compare(*case) for name, case in CASES.items()}
 
 
-def compare(env_id: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Play both agents in both forms of their loops; times are CPU seconds for all trials."""
+def compare(env_id: str, env_kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Run both agents with both kinds of loops; times are CPU seconds for all trials."""
     found: dict[str, Any] = {"c-ucb": {"seconds": {}}, "tc-ucb": {"seconds": {}}}
-    best = find_model(env_id, settings).best_arms
+    best = find_model(env_id, env_kwargs).best_arms
     for form in LOOPS:
         for name, kind in (("c-ucb", CBandit), ("tc-ucb", TightenedCBandit)):
             agent = watched(kind, best)
             start = time.process_time()
             with loops(form):
                 results = cmab_gym.evaluate(
-                    env_id, {name: agent}, ROUNDS, TRIALS, SEED, env_kwargs=settings
+                    env_id, {name: agent}, ROUNDS, TRIALS, SEED, env_kwargs=env_kwargs
                 )
             found[name]["seconds"][form] = round(time.process_time() - start, 3)
             found[name] |= gained(results.regret(name)[:, -1], agent)
@@ -57,7 +57,7 @@ def compare(env_id: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def gained(regret: FloatArray, agent: Any) -> dict[str, Any]:
-    """Return what is the same in both forms: regret, and how often the table misled."""
+    """Return regret, and how often the table misled; both kinds of loops give the same."""
     found = {
         "regret": round(float(regret.mean()), 2),
         "se": round(float(regret.std(ddof=1) / np.sqrt(TRIALS)), 2),
@@ -71,13 +71,13 @@ def gained(regret: FloatArray, agent: Any) -> dict[str, Any]:
 
 
 def watched(kind: type[CBandit], best: BoolArray) -> Any:
-    """Make an agent that counts in which rounds it has ruled every best arm out."""
+    """Make an agent that counts the rounds in which it has ruled out every best arm."""
 
     class Watched(kind):  # type: ignore[misc, valid-type]
         misled: list[float]
 
         def __deepcopy__(self, _: Any) -> Any:
-            return self  # so that what it counts can be read after the evaluation
+            return self  # so that its counts can be read after the evaluation
 
         def allowed_arms(self) -> BoolArray:
             allowed = super().allowed_arms()

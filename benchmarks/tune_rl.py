@@ -1,9 +1,9 @@
-"""Search for settings of an online RL agent: those of `agents/rl/settings.py`.
+"""Search for the settings of online RL agents in `agents/rl/settings.py`.
 
-`python benchmarks/tune_rl.py PPO 40` plays 40 random choices from the table below, each on the same
-4 trials of the movie task, and prints one JSON line for each. The seed is another than that of the
-README's comparison, so that no trial is used for both. The settings in use were found so, and by
-then varying the best ones by hand.
+`python benchmarks/tune_rl.py PPO 40` evaluates 40 random choices from the table below, each on the
+same 4 trials of the movie task, and prints a JSON line for each. The seed differs from that of the
+comparison in the documentation, so that no trial is used for both. The settings in use come from
+this search, and from varying its best choices by hand.
 """
 
 import json
@@ -44,7 +44,7 @@ TUNING_SEED = 1000
 
 
 def draw(name: str, rng: np.random.Generator) -> dict[str, object]:
-    """Draw settings: nothing is discounted, and a batch of PPO is a whole rollout."""
+    """Draw settings; no reward is discounted, and a batch of PPO is a whole rollout."""
     chosen = {key: _one(values, rng) for key, values in CHOICES[name].items()}
     fixed = {"gamma": 0.0, "policy_kwargs": {"net_arch": _one(NET_ARCH, rng)}}
     if name == "PPO":
@@ -58,10 +58,10 @@ def _one(values: list, rng: np.random.Generator) -> object:
     return values[int(rng.integers(len(values)))]
 
 
-def main(name: str, number: int, trials: int = 4, seed: int = 0) -> None:
-    """Play random settings and print the mean regret of each."""
+def main(name: str, n_choices: int, trials: int = 4, seed: int = 0) -> None:
+    """Evaluate random settings and print the mean regret of each."""
     rng = np.random.default_rng(seed)
-    for _ in range(number):
+    for _ in range(n_choices):
         settings = draw(name, rng)
         agent = getattr(rl, name)(settings="default", **settings)
         results = evaluate(

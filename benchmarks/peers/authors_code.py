@@ -24,14 +24,14 @@ TEXTS = ("Gender", "Zip-code", "Title", "Genres", "Genre_Assigned")
 
 
 def bandit(problem: dict[str, Any]) -> Any:
-    """Fill in what their class reads from its own files."""
+    """Make an object of their class, without the files that its constructor reads."""
     from c_algos import algs
 
     counts = np.array(problem["counts"], dtype=np.int64)
     arm, star = np.nonzero(counts)
     ratings = pd.DataFrame({f"{problem['task']}_col": arm, "Rating": star + 1})
     ratings = ratings.loc[ratings.index.repeat(counts[arm, star])].sample(frac=1, random_state=0)
-    # Every pull copies the arm's rows, with the columns that their preparation leaves in them.
+    # Every pull copies the arm's rows, with all columns that their preparation leaves.
     text = [f"text {row}" for row in range(len(ratings))]
     made = algs.__new__(algs)
     made.exp_name = problem["task"]
@@ -45,7 +45,7 @@ def bandit(problem: dict[str, Any]) -> Any:
 
 
 def play(made: Any, method: str, rounds: int) -> int:
-    """Play one trial."""
+    """Run one trial."""
     getattr(made, method)(1, rounds)
     return rounds
 

@@ -1,6 +1,6 @@
 """banditlab: Thompson sampling for Gaussian rewards, the loop of its documentation.
 
-It has no Bernoulli arms, and no UCB but with a linear model for each arm.
+It has no Bernoulli arms, and its UCB needs a linear model for each arm.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from mab_framework.environments.synthetic_env import SyntheticNonContextualEnv
 
 
 def play(rounds: int) -> int:
-    """Play Thompson sampling."""
+    """Run Thompson sampling."""
     env = SyntheticNonContextualEnv(ARMS, noise_std=0.5)
     env.means = MEANS
     agent = NonContextualTSBandit(ARMS)

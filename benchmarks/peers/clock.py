@@ -1,4 +1,4 @@
-"""What every adapter shares: the problem, and how its rounds are timed. Needs nothing but NumPy."""
+"""The problem of all adapters, and the timing of its rounds; needs only NumPy."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ MEANS = np.linspace(0.1, 0.9, ARMS)
 
 
 def report(plays: Mapping[str, Callable[[int], int]], rounds: int = ROUNDS) -> None:
-    """Print, as JSON, rounds a second of each play: the best of three, after a short first one.
+    """Print as JSON the rounds a second of each function: the best of three, after a short call.
 
     Args:
-        plays: functions of a number of rounds that play them and return how many were played, all
-            trials counted.
+        plays: functions that run a number of rounds, and return how many they ran in all trials.
         rounds: pulls per trial.
     """
     speeds = {}

@@ -1,4 +1,4 @@
-"""The ceiling for all who go through Gymnasium: an environment that does nothing, no agent."""
+"""The upper limit for users of Gymnasium: an environment that does nothing, without an agent."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from clock import ARMS, report
 
 
 class Empty(gym.Env):
-    """One observation, no computation."""
+    """An environment with one observation and no computation."""
 
     observation_space = gym.spaces.Discrete(1)
     action_space = gym.spaces.Discrete(ARMS)
 
     def reset(self, *, seed=None, options=None):
-        """Begin."""
+        """Begin an episode."""
         super().reset(seed=seed)
         return 0, {}
 
@@ -26,7 +26,7 @@ gym.register("Empty-v0", entry_point=Empty)
 
 
 def play(rounds: int) -> int:
-    """Step through `gym.make`, with its default wrappers but the checker."""
+    """Step an environment of `gym.make`, with its default wrappers except the checker."""
     env = gym.make("Empty-v0", disable_env_checker=True)
     env.reset(seed=0)
     for _ in range(rounds):

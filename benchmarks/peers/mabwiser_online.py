@@ -10,7 +10,7 @@ from mabwiser.mab import MAB, LearningPolicy
 
 
 def play(policy: object, rounds: int) -> int:
-    """Play one policy, after one pull of each arm."""
+    """Run one policy, after one pull of each arm."""
     rng = np.random.default_rng(0)
     mab = MAB(list(range(ARMS)), policy)
     mab.fit(list(range(ARMS)), (rng.random(ARMS) < MEANS).astype(int))

@@ -1,4 +1,4 @@
-"""cmab-gym, through `evaluate`: trials in lockstep, and one alone."""
+"""cmab-gym: `evaluate` with trials in lockstep, and with a single trial."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cmab_gym import evaluate
 
 
 def play(agent: str, trials: int, rounds: int) -> int:
-    """Play one agent."""
+    """Evaluate one agent."""
     evaluate(problem.ENV_ID, [agent], rounds, trials, env_kwargs={"arms": ARMS})
     return rounds * trials
 

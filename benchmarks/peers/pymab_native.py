@@ -1,4 +1,4 @@
-"""PyMAB: its Rust backend plays the whole experiment, 20 replicates."""
+"""PyMAB: its Rust backend runs the whole experiment, 20 replicates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REPLICATES = 20
 
 
 def play(policy: type, rounds: int) -> int:
-    """Play one policy."""
+    """Run one policy."""
     Experiment(
         environment=BanditEnvironment(means=MEANS, reward_model=BernoulliReward()),
         policies={"it": policy(n_arms=ARMS)},

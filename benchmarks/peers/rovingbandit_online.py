@@ -9,7 +9,7 @@ from rovingbandit import UCB1, BanditEnvironment, OnlineRunner, ThompsonSampling
 
 
 def play(policy: type, rounds: int) -> int:
-    """Play one policy."""
+    """Run one policy."""
     env = BanditEnvironment(ARMS, arm_means=MEANS, seed=0)
     OnlineRunner().run(policy(ARMS, seed=0), env, rounds)
     return rounds

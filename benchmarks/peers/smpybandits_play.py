@@ -1,4 +1,4 @@
-"""SMPyBandits: the loop of its evaluator (`delayed_play`) without that one's set-up."""
+"""SMPyBandits: the loop of its evaluator (`delayed_play`), without its set-up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 
 from clock import ARMS, MEANS, report
 
-with contextlib.redirect_stdout(io.StringIO()):  # it prints what it imports
+with contextlib.redirect_stdout(io.StringIO()):  # it prints messages when imported
     from SMPyBandits.Arms.Bernoulli import Bernoulli
     from SMPyBandits.Environment.MAB import MAB
     from SMPyBandits.Environment.Result import Result
@@ -17,7 +17,7 @@ with contextlib.redirect_stdout(io.StringIO()):  # it prints what it imports
 
 
 def play(policy: type, rounds: int) -> int:
-    """Play one policy."""
+    """Run one policy."""
     with contextlib.redirect_stdout(io.StringIO()):
         env = MAB({"arm_type": Bernoulli, "params": MEANS.tolist()})
     player = policy(ARMS)

@@ -1,4 +1,4 @@
-"""xbandits: vectorised; rewards of all arms are drawn before, which is counted."""
+"""xbandits: vectorised; the rewards of all arms are drawn beforehand, which is included."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xbandits.core.rollout import play as rollout
 
 
 def play(rounds: int) -> int:
-    """Play UCB in all trials at once."""
+    """Run UCB in all trials at once."""
     rng = np.random.default_rng(0)
     rewards = (rng.random((TRIALS, rounds, MEANS.size)) < MEANS).astype(float)
     rollout(rewards, ucb.initialize, ucb.select_arm, ucb.update)
