@@ -40,6 +40,7 @@ class BernoulliEnv(BanditEnv):
 class BernoulliVectorEnv(BanditVectorEnv):
     """Many trials of `BernoulliEnv` in lockstep."""
 
+    whole_rounds = True
     build_model = staticmethod(bernoulli_model)
 
 
