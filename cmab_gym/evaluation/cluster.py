@@ -31,7 +31,6 @@ FIRST_WORKER_SECONDS = 20
 NO_WORKER_SECONDS = 60.0  # how long to wait for a worker when none is left
 WARN_SECONDS = 5.0  # when to say so: a worker that is restarted takes a few seconds
 _LOOK_SECONDS = 1.0  # without a result, between looks at the workers
-_FETCH_SECONDS = 5.0
 
 _log = logging.getLogger(__name__)
 
@@ -164,37 +163,28 @@ def _played(
         client.submit(play_packed, each, pure=False): batch
         for each, batch in zip(packed, batches, strict=True)
     }
-    done: Queue[Future] = Queue()
+    done: Queue[tuple[Future, AgentRun | BaseException]] = Queue()
     for future in left:
-        future.add_done_callback(done.put)
+        # Dask calls this in another thread: fetching may have to wait for a batch that runs again.
+        future.add_done_callback(lambda future: done.put((future, _outcome(future))))
     try:
         while left:
-            ended = _next(done)
-            outcome = _outcome(ended) if ended else None
-            if ended and outcome:
-                yield left.pop(ended), outcome
-            elif wait.is_over(left.values()):
-                yield from ((batch, wait.error()) for batch in left.values())
-                break
-            elif ended:
-                ended.add_done_callback(done.put)
+            try:
+                future, outcome = done.get(timeout=_LOOK_SECONDS)
+            except Empty:
+                if wait.is_over(left.values()):
+                    yield from ((batch, wait.error()) for batch in left.values())
+                    break
+            else:
+                yield left.pop(future), outcome
     finally:
         client.cancel(list(left))
 
 
-def _next(done: Queue[Future]) -> Future | None:
+def _outcome(future: Future) -> AgentRun | BaseException:
+    """Fetch a result; if its worker has died meanwhile, wait until the batch has run again."""
     try:
-        return done.get(timeout=_LOOK_SECONDS)
-    except Empty:
-        return None
-
-
-def _outcome(future: Future) -> AgentRun | BaseException | None:
-    """Fetch a result; None if its worker died before, so that the batch has to run again."""
-    try:
-        run: AgentRun = future.result(timeout=_FETCH_SECONDS)
-    except asyncio.TimeoutError as error:
-        return error if future.status == "error" else None
+        run: AgentRun = future.result()
     except (Exception, asyncio.CancelledError) as error:
         return error
     return run

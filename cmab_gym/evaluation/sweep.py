@@ -137,14 +137,14 @@ def _run(
         size = batch_size_of(None, tasks[0].trials, share)
         batches = [batch for task in tasks for batch in _batches(task, size)]
         by_name = {task.name: task for task in tasks}
-        curves: dict[str, list[AgentRun]] = {name: [] for name in by_name}
-        for one in workers.play(batches, progress):
-            task, own = by_name[one.label], curves[one.label]
+        parts: dict[str, list[AgentRun]] = {name: [] for name in by_name}
+        for part in workers.play(batches, progress):
+            task, own = by_name[part.label], parts[part.label]
             if task.name in rows:
                 continue  # another of its batches has failed
-            own.append(one)
-            if one.failure:
-                rows[task.name] = {"status": FAILED, "failure": one.failure}
+            own.append(part)
+            if part.failure:
+                rows[task.name] = {"status": FAILED, "failure": part.failure}
             elif sum(len(each.regret) for each in own) == task.trials:
                 manifest = {**descriptions[id(task.env_kwargs)], **run}
                 manifest |= {"n_jobs": workers.n_workers, "batch_size": size}
@@ -198,8 +198,8 @@ def _batches(task: Task, size: int) -> list[Batch]:
     ]
 
 
-def _results(task: Task, curves: Sequence[AgentRun], described: Mapping[str, Any]) -> Results:
-    run = replace(AgentRun.joined(task.name, curves, task.trials), label=task.agent)
+def _results(task: Task, parts: Sequence[AgentRun], described: Mapping[str, Any]) -> Results:
+    run = replace(AgentRun.joined(task.name, parts, task.trials), label=task.agent)
     manifest = {
         **described,
         "agents": {task.agent: task.agent},

@@ -164,7 +164,7 @@ def test_other_versions_on_the_workers_are_refused(address, monkeypatch):
 
 
 def test_a_worker_that_is_killed_loses_no_result(two_workers, address, tmp_path):
-    keywords = {**SETTINGS, "batch_size": 1}
+    kwargs = {**SETTINGS, "batch_size": 1}
     agents = {"ucb": "ucb", "waits": waiting_agent(tmp_path), "c-ts": "c-ts"}
     victim, counted = min(pids(two_workers)), []
 
@@ -176,10 +176,10 @@ def test_a_worker_that_is_killed_loses_no_result(two_workers, address, tmp_path)
         counted.append(rounds)
 
     there = evaluate(
-        TABULAR, agents, **keywords, scheduler=address, progress=kill_after_the_first_batch
+        TABULAR, agents, **kwargs, scheduler=address, progress=kill_after_the_first_batch
     )
     assert counted == [200] * 18
-    assert_same(there, evaluate(TABULAR, agents, **keywords))
+    assert_same(there, evaluate(TABULAR, agents, **kwargs))
     wait_until(lambda: victim not in pids(two_workers))
 
 
@@ -210,13 +210,13 @@ def test_an_agent_that_kills_its_workers_fails_alone(two_workers, address, tmp_p
     monkeypatch.setattr(two_workers.scheduler, "allowed_failures", 0)  # 3 take long
     path = tmp_path / "kills.py"
     path.write_text(KILLS)
-    keywords = {**SETTINGS, "trials": 2}
+    kwargs = {**SETTINGS, "trials": 2}
     results = evaluate(
-        TABULAR, [f"{path}:Kills", "ts"], **keywords, scheduler=address, on_error="keep"
+        TABULAR, [f"{path}:Kills", "ts"], **kwargs, scheduler=address, on_error="keep"
     )
     assert list(results.failures) == [f"{path}:Kills"], results.failures
     assert "not finished on the cluster: KilledWorker" in results.failures[f"{path}:Kills"]
-    assert_array_equal(results.regret("ts"), evaluate(TABULAR, ["ts"], **keywords).regret("ts"))
+    assert_array_equal(results.regret("ts"), evaluate(TABULAR, ["ts"], **kwargs).regret("ts"))
 
 
 def test_without_any_worker_the_unfinished_agents_fail_after_a_while(tmp_path, monkeypatch, caplog):
@@ -229,7 +229,7 @@ def test_without_any_worker_the_unfinished_agents_fail_after_a_while(tmp_path, m
         "kills": f"{tmp_path}/kills.py:Kills",
         "ts": "ts",
     }
-    keywords = {**SETTINGS, "trials": 1}
+    kwargs = {**SETTINGS, "trials": 1}
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "1 ms"}),  # it does not return
         LocalCluster(n_workers=1, **WORKERS) as local,
@@ -237,7 +237,7 @@ def test_without_any_worker_the_unfinished_agents_fail_after_a_while(tmp_path, m
         results = evaluate(
             TABULAR,
             agents,
-            **keywords,
+            **kwargs,
             scheduler=local.scheduler_address,
             on_error="keep",
             progress=lambda rounds: (tmp_path / "go").touch(),  # the result of ucb is here
@@ -246,7 +246,7 @@ def test_without_any_worker_the_unfinished_agents_fail_after_a_while(tmp_path, m
     for label, failure in results.failures.items():
         assert failure.startswith(f"agent {label!r}: not finished on the cluster: TimeoutError: ")
         assert "no worker for 1 s: start some with `dask worker tcp://127.0.0.1" in failure
-    assert_array_equal(results.regret("ucb"), evaluate(TABULAR, ["ucb"], **keywords).regret("ucb"))
+    assert_array_equal(results.regret("ucb"), evaluate(TABULAR, ["ucb"], **kwargs).regret("ucb"))
     (message,) = [each.message for each in caplog.records if "no worker is left" in each.message]
     assert "waiting 1 s for one; batches left: " in message
 

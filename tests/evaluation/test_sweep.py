@@ -189,8 +189,8 @@ def waiting_sweep(folder):
 def sweep_that_waits(folder, out, *options):
     """Start a sweep as a process, and wait until two of its tasks are saved and one is running."""
     command = [*SWEEP, waiting_sweep(folder), "--out", out, *options]
-    keywords = {"stderr": subprocess.PIPE, "text": True, "env": NUMPY_LOOPS}
-    with subprocess.Popen(command, **keywords, start_new_session=True) as process:
+    kwargs = {"stderr": subprocess.PIPE, "text": True, "env": NUMPY_LOOPS}
+    with subprocess.Popen(command, **kwargs, start_new_session=True) as process:
         try:
             wait_until(
                 lambda: (
