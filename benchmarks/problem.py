@@ -40,7 +40,7 @@ class BernoulliEnv(BanditEnv):
 class BernoulliVectorEnv(BanditVectorEnv):
     """Many trials of `BernoulliEnv` in lockstep."""
 
-    whole_rounds = True
+    compiled_loop = True
     build_model = staticmethod(bernoulli_model)
 
 

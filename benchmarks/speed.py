@@ -16,8 +16,8 @@ import problem
 from process import peak_gigabytes
 
 from cmab_gym import make_agent
-from cmab_gym.evaluation.play import find_environment, make_environment
-from cmab_gym.evaluation.whole_rounds import WholeRounds
+from cmab_gym.evaluation.batch import find_environment, make_environment
+from cmab_gym.evaluation.compiled import CompiledRun
 from cmab_gym.streams import TrialStreams
 
 LOOPS = {"compiled": "1", "NumPy": "0"}  # with the extra `fast`, and without
@@ -102,7 +102,7 @@ class Player:
         self.agent: Any = make_agent(name)
         self.streams = TrialStreams.for_trials(0, range(trials))
         self.agent.reset(self.env.unwrapped.problem, trials, self.streams)
-        self.whole = WholeRounds.of(self.agent, self.env, self.streams, (HORIZON,))
+        self.whole = CompiledRun.of(self.agent, self.env, self.streams, (HORIZON,))
 
     @property
     def t(self) -> int:

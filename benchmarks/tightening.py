@@ -12,7 +12,7 @@ from speed import LOOPS, loops
 import cmab_gym
 from cmab_gym.agents import UCB, CBandit, TightenedCBandit
 from cmab_gym.arrays import BoolArray, FloatArray
-from cmab_gym.evaluation.play import find_model
+from cmab_gym.evaluation.batch import find_model
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "table1-a": ("CMAB-Tabular-v0", {"preset": "table1-a"}),

@@ -1,16 +1,17 @@
 """The C-Bandit rule: which arms may be pulled, given the rewards seen so far.
 
-Each function is one line of Algorithm 1 and works on B trials of K arms at once:
+The functions follow Algorithm 1 and work on B trials of K arms at once:
 
 1. `significant_arms`: S_t, the arms with at least t/K of the t pulls.
 2. `best_mean`: the largest mean reward of a significant arm, that of k_emp.
 3. `empirical_pseudo_rewards`: phi[l, k], the mean pseudo-reward of arm l over the pulls of arm k.
 4. `least_bounds`: the smallest phi[l, k] over the significant arms k, a bound on the mean of arm l.
-5. `competitive_arms`: the arms whose bound reaches the best mean, and k_emp.
+5. `required_bound`: the best mean, or a larger pseudo-lower bound.
+6. `competitive_arms`: the arms whose bound reaches it, and k_emp.
 
-Source: Section 3 and Algorithm 1 of Gupta, Chaudhari, Joshi and Yagan (2021). Two points that the
-paper leaves open: an arm is significant if n_k >= t/K (as in Algorithm 1; a strict > would leave
-no significant arm when all pulls are level), and phi[k, k] is the mean of arm k.
+Source: Section 3 and Algorithm 1 of Gupta, Chaudhari, Joshi and Yagan (2021). Two choices where the
+paper is ambiguous: significant means n_k >= t/K, as Algorithm 1 has it (with a strict >, no arm
+would be significant when all counts are equal), and phi[k, k] is the mean of arm k.
 """
 
 from __future__ import annotations

@@ -228,13 +228,26 @@ class CorrelatedHistory(History):
         return self._lower
 
     @property
+    def required_bound(self) -> FloatArray:
+        """What the bound on an arm's mean must reach so that it may be best, float64 (B, 1)."""
+        best = best_mean(self._means, self.significant)
+        return required_bound(best, self.significant, self._lower)
+
+    @property
     def competitive(self) -> BoolArray:
         """The arms that a C-Bandit may pull now, bool (B, K)."""
-        significant = self.significant
-        best = best_mean(self._means, significant)
-        required = required_bound(best, significant, self._lower)
-        leaders = significant & (self._means == best)
-        return competitive_arms(self.bounds, required, leaders, self.unknown)
+        return self.allowed(self.bounds, self.required_bound)
+
+    def allowed(self, bounds: FloatArray, required: FloatArray) -> BoolArray:
+        """Return the arms that a C-Bandit may pull, given bounds on their means, bool (B, K).
+
+        Args:
+            bounds: float64 (B, K).
+            required: float64 (B, 1), of `required_bound`.
+        """
+        best = best_mean(self._means, self.significant)
+        leaders = self.significant & (self._means == best)
+        return competitive_arms(bounds, required, leaders, self.unknown)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Add a round: see `History.update`.

@@ -8,7 +8,6 @@ from cmab_gym import checks
 from cmab_gym.agents.correlated.least_bounds import LeastBounds
 from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
-from cmab_gym.competitive import best_mean, competitive_arms, required_bound
 from cmab_gym.history import CorrelatedHistory
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
@@ -74,15 +73,13 @@ class CBandit(IndexAgent):
 
     def allowed_arms(self) -> BoolArray:
         """Return the empirically competitive arms and the best significant arm, bool (B, K)."""
-        history, significant = self.history, self.history.significant
+        history = self.history
         if self.first_pulls == "all" and history.t < history.problem.n_arms:
             unpulled: BoolArray = history.pulls == 0
             return unpulled
-        best = best_mean(history.means, significant)
-        required = required_bound(best, significant, history.lower)
-        bounds = self._least_bounds.over(significant, required)
-        leaders = significant & (history.means == best)
-        return competitive_arms(bounds, required, leaders, history.unknown)
+        required = history.required_bound
+        bounds = self._least_bounds.over(history.significant, required)
+        return history.allowed(bounds, required)
 
     def _new_history(self, problem: BanditProblem, trials: int) -> CorrelatedHistory:
         return CorrelatedHistory(problem, trials, self.lower_bounds)

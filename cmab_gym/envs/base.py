@@ -21,7 +21,7 @@ from cmab_gym.envs.rendering import (
     warn_of_missing_render_mode,
 )
 from cmab_gym.models.base import BanditModel
-from cmab_gym.models.draws import KINDS, Draws, Kind, draws_of
+from cmab_gym.models.draws import DRAW_KINDS, DrawKind, RewardSource, reward_source_of
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows
 from cmab_gym.streams import environment_generator
 
@@ -82,12 +82,12 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         horizon: int = HORIZON,
         step_info: StepInfo = "row",
         render_mode: str | None = None,
-        draws: Kind = "rounds",
+        draws: DrawKind = "rounds",
         **env_kwargs: Any,
     ) -> None:
         self.horizon = checks.whole_number("horizon", horizon, 1)
         self.step_info = checks.choice("step_info", step_info, STEP_INFO)
-        self.draws = checks.choice("draws", draws, KINDS)
+        self.draws = checks.choice("draws", draws, DRAW_KINDS)
         self.model = build_model(type(self), env_kwargs)
         self.action_space = spaces.Discrete(self.model.n_arms)
         self.observation_space = spaces.Discrete(1)
@@ -211,11 +211,11 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
     def _start_stream(self) -> None:
         self._next = self._rounds_per_draw
         self._outcomes = self._prepared = None
-        self._rewards: Draws | None = None
+        self._reward_source: RewardSource | None = None
 
     def _take(self, arm: int) -> tuple[float, int]:
         """Take the next reward of an arm, by pulls."""
-        if self._rewards is None:
-            self._rewards = draws_of(self.model, self.draws, [self.np_random])
-        reward, index = self._rewards.take(np.array([arm]))
+        if self._reward_source is None:
+            self._reward_source = reward_source_of(self.model, self.draws, [self.np_random])
+        reward, index = self._reward_source.take(np.array([arm]))
         return float(reward[0]), int(index[0])

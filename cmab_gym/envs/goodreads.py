@@ -78,5 +78,5 @@ class GoodreadsEnv(BanditEnv):
 class GoodreadsVectorEnv(BanditVectorEnv):
     """Many trials of `GoodreadsEnv` in lockstep."""
 
-    whole_rounds = True
+    compiled_loop = True
     build_model = staticmethod(goodreads_model)

@@ -107,5 +107,5 @@ class LatentEnv(BanditEnv):
 class LatentVectorEnv(BanditVectorEnv):
     """Many trials of `LatentEnv` in lockstep."""
 
-    whole_rounds = True
+    compiled_loop = True
     build_model = staticmethod(latent_model)

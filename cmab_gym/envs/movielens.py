@@ -104,5 +104,5 @@ class MovieLensEnv(BanditEnv):
 class MovieLensVectorEnv(BanditVectorEnv):
     """Many trials of `MovieLensEnv` in lockstep."""
 
-    whole_rounds = True
+    compiled_loop = True
     build_model = staticmethod(movielens_model)

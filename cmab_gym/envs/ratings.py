@@ -240,5 +240,5 @@ class RatingsEnv(BanditEnv):
 class RatingsVectorEnv(BanditVectorEnv):
     """Many trials of `RatingsEnv` in lockstep."""
 
-    whole_rounds = True
+    compiled_loop = True
     build_model = staticmethod(ratings_model)

@@ -105,5 +105,5 @@ class TabularEnv(BanditEnv):
 class TabularVectorEnv(BanditVectorEnv):
     """Many trials of `TabularEnv` in lockstep."""
 
-    whole_rounds = True
+    compiled_loop = True
     build_model = staticmethod(tabular_model)

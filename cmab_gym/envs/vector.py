@@ -31,7 +31,13 @@ from cmab_gym.envs.rendering import (
     warn_of_missing_render_mode,
 )
 from cmab_gym.models.base import BanditModel
-from cmab_gym.models.draws import KINDS, Draws, Kind, RoundDraws, draws_of
+from cmab_gym.models.draws import (
+    DRAW_KINDS,
+    DrawKind,
+    JointOutcomes,
+    RewardSource,
+    reward_source_of,
+)
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows
 from cmab_gym.streams import environment_generator
 
@@ -89,8 +95,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         "render_fps": FRAMES_PER_SECOND,
     }
     build_model: ClassVar[Callable[..., BanditModel]]
-    # True in a class that overrides nothing but `build_model`: see `evaluation.whole_rounds`.
-    whole_rounds: ClassVar[bool] = False
+    # True in a class that overrides nothing but `build_model`: see `evaluation.compiled`.
+    compiled_loop: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -99,13 +105,13 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         step_info: StepInfo = "row",
         render_mode: str | None = None,
         autoreset_mode: Any = "NextStep",
-        draws: Kind = "rounds",
+        draws: DrawKind = "rounds",
         **env_kwargs: Any,
     ) -> None:
         self.num_envs = checks.whole_number("num_envs", num_envs, 1)
         self.horizon = checks.whole_number("horizon", horizon, 1)
         self.step_info = checks.choice("step_info", step_info, STEP_INFO)
-        self.draws = checks.choice("draws", draws, KINDS)
+        self.draws = checks.choice("draws", draws, DRAW_KINDS)
         mode = getattr(autoreset_mode, "value", autoreset_mode)
         self.autoreset_mode = checks.choice("autoreset_mode", mode, AUTORESET)
         self.metadata = dict(self.metadata)
@@ -122,7 +128,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         rows = pseudo_reward_rows(self.problem.pseudo_rewards)
         self._n_rewards, self._rows = rows.shape[1], rows.reshape(-1, self.model.n_arms)
         self._generators: tuple[Generator, ...] = ()
-        self._rewards: Draws | None = None
+        self._reward_source: RewardSource | None = None
         self._round = -1
         self.round_played = False
         self.render_mode = checked_render_mode(self, render_mode)
@@ -139,15 +145,15 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         return self._generators
 
     @property
-    def reward_draws(self) -> Draws:
+    def reward_source(self) -> RewardSource:
         """The rewards of the next rounds.
 
         Raises:
             gymnasium.error.ResetNeeded: `reset` was never called.
         """
-        if self._rewards is None:
+        if self._reward_source is None:
             raise gym.error.ResetNeeded("no episode is running: call reset() first")
-        return self._rewards
+        return self._reward_source
 
     @property
     def round_rewards(self) -> FloatArray:
@@ -157,12 +163,12 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
             ValueError: rewards are drawn by pulls.
             gymnasium.error.ResetNeeded: the last step played no round.
         """
-        draws = self._rewards
+        source = self._reward_source
         if self.draws != "rounds":
             raise ValueError(NO_JOINT_OUTCOME)
-        if not self.round_played or not isinstance(draws, RoundDraws):
+        if not self.round_played or not isinstance(source, JointOutcomes):
             raise gym.error.ResetNeeded("the last step played no round: call step() first")
-        return draws.of_all_arms()
+        return source.of_all_arms()
 
     def reset(
         self,
@@ -205,10 +211,10 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
             gymnasium.error.ResetNeeded: `reset` was never called.
         """
         arms = checks.arms_in_range("actions", actions, self.num_envs, self.model.n_arms)
-        draws = self.reward_draws
+        source = self.reward_source
         self.round_played = self._round < self.horizon
         if self.round_played:
-            rewards, info = self._play(draws, arms)
+            rewards, info = self._play(source, arms)
         else:
             self._begin_episode()
             rewards, info = np.zeros(self.num_envs), self._info_without_a_round()
@@ -225,8 +231,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
             return None
         return tuple(self._screen.frame(i, self.render_mode) for i in range(self.num_envs))
 
-    def _play(self, draws: Draws, arms: IntArray) -> tuple[FloatArray, Info]:
-        rewards, reward_index = draws.take(arms)
+    def _play(self, source: RewardSource, arms: IntArray) -> tuple[FloatArray, Info]:
+        rewards, reward_index = source.take(arms)
         self._round += 1
         self._regret += self._gaps[arms]
         info: Info = {"reward_index": reward_index, "regret": self._regret.copy()}
@@ -258,7 +264,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         return with_masks(reset_info(self.problem, self.num_envs), self._all)
 
     def _seed(self, seed: int | Sequence[int] | None) -> None:
-        if seed is None and self._rewards is not None:
+        if seed is None and self._reward_source is not None:
             return
         seeds: list[int | None] = [None] * self.num_envs
         if isinstance(seed, int | np.integer):
@@ -271,7 +277,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
                 )
             seeds = [int(each) for each in seed]
         self._generators = tuple(environment_generator(each) for each in seeds)
-        self._rewards = draws_of(self.model, self.draws, self._generators)
+        self._reward_source = reward_source_of(self.model, self.draws, self._generators)
 
     def _begin_episode(self) -> None:
         self._round = 0

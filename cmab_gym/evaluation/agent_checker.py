@@ -10,8 +10,8 @@ import numpy as np
 from cmab_gym.agents.api import Agent, AgentError
 from cmab_gym.agents.make import agent_factory
 from cmab_gym.arrays import FloatArray
+from cmab_gym.evaluation.batch import Batch, find_environment, run_batch
 from cmab_gym.evaluation.evaluate import label_of
-from cmab_gym.evaluation.play import Batch, find_environment, play
 
 _PROBLEMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("CMAB-Tabular-v0", {"preset": "table1-a"}),
@@ -57,7 +57,7 @@ def _regret(
     batch = Batch(
         label, partial(_itself, agent), trials, spec, env_kwargs, tuple(range(1, rounds + 1)), 0
     )
-    run = play(batch)
+    run = run_batch(batch)
     if run.failure:
         raise AgentError(run.failure)
     return run.regret

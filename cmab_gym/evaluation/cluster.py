@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from cmab_gym.agents.make import without_file
-from cmab_gym.evaluation.play import Batch, OnProgress, play
+from cmab_gym.evaluation.batch import Batch, OnProgress, run_batch
 from cmab_gym.evaluation.results import AgentRun
 from cmab_gym.versions import version_of
 
@@ -82,7 +82,7 @@ def _client(address: str) -> Client:
         ) from error
 
 
-def play_on_cluster(
+def run_on_cluster(
     client: Client, batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
 ) -> Iterator[AgentRun]:
     """Run batches on the cluster's workers.
@@ -160,7 +160,7 @@ def _played(
         packed = [_packed(batch) for batch in batches]
     # pure=False: run every batch, even if Dask remembers the result of an equal one.
     left = {
-        client.submit(play_packed, each, pure=False): batch
+        client.submit(run_packed, each, pure=False): batch
         for each, batch in zip(packed, batches, strict=True)
     }
     done: Queue[tuple[Future, AgentRun | BaseException]] = Queue()
@@ -195,16 +195,17 @@ def _agent_run(
 ) -> AgentRun:
     if isinstance(outcome, BaseException):
         reason = f"not finished on the cluster: {type(outcome).__name__}: {outcome}"
-        return AgentRun.failed(batch.label, f"agent {batch.label!r}: {reason}")
+        failure = f"agent {batch.label!r}: {reason}"
+        return AgentRun.failed(batch.label, failure, first_trial=batch.trials.start)
     if progress is not None:
         progress(len(batch.trials) * batch.checkpoints[-1])
     return outcome
 
 
-def play_packed(packed: bytes) -> AgentRun:
+def run_packed(packed: bytes) -> AgentRun:
     """Unpack a batch and run it, on a worker."""
     batch: Batch = cloudpickle.loads(packed)
-    return play(batch)
+    return run_batch(batch)
 
 
 def _packed(batch: Batch) -> bytes:

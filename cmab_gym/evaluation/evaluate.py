@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from cmab_gym import checks
 from cmab_gym.agents.make import agent_factory
+from cmab_gym.evaluation.batch import Batch, OnProgress, find_environment, make_environment
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
-from cmab_gym.evaluation.play import Batch, OnProgress, find_environment, make_environment
 from cmab_gym.evaluation.results import AgentRun, EvaluationError, Results
 from cmab_gym.evaluation.workers import Workers, workers_of
 
@@ -34,8 +34,9 @@ def evaluate(
 ) -> Results:
     """Run every agent on the same trials and record its regret.
 
-    All agents meet the same rewards: in round t of trial i an arm gives the same reward to each.
-    The numbers of a trial depend only on `seed` and the trial's index.
+    All agents get the same rewards: in trial i the n-th pull of an arm gives every agent the same
+    reward (`draws="pulls"` of the environment; `draws="rounds"` in `env_kwargs` draws a joint
+    outcome in each round). The numbers of a trial depend only on `seed` and the trial's index.
 
     Args:
         env_id: a registered environment ("CMAB-MovieLens-v0").
@@ -78,7 +79,7 @@ def evaluate(
         batches = [
             Batch(label, make, trial_range, spec, kwargs, at, seed)
             for label, make in factories.items()
-            for trial_range in split(trials, size)
+            for trial_range in trial_ranges(trials, size)
         ]
         manifest = {
             **describe_environment(env_id, kwargs, env),
@@ -106,7 +107,7 @@ def _run(
     start, interrupted = time.perf_counter(), {}
     parts: list[AgentRun] = []
     try:
-        parts.extend(workers.play(batches, progress, env))
+        parts.extend(workers.run(batches, progress, env))
     except KeyboardInterrupt:
         # Agents with all their trials are kept; the others count as failed.
         interrupted = {"interrupted": True}
@@ -140,7 +141,7 @@ def _labels(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def split(trials: int, size: int) -> list[range]:
+def trial_ranges(trials: int, size: int) -> list[range]:
     """Divide the trials into ranges of `size`; the last may be shorter."""
     return [range(first, min(first + size, trials)) for first in range(0, trials, size)]
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from cmab_gym.evaluation.whole_rounds import is_wanted
+from cmab_gym.evaluation.compiled import is_enabled
 from cmab_gym.models.base import BanditModel
 from cmab_gym.versions import versions
 
@@ -34,7 +34,7 @@ def describe_environment(env_id: str, env_kwargs: Mapping[str, Any], env: Any) -
 
 def describe_run() -> dict[str, Any]:
     """Return the time of the start, and the versions that the numbers may depend on."""
-    numba = ["numba"] if is_wanted() else []
+    numba = ["numba"] if is_enabled() else []
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "versions": versions("gymnasium", "numpy", "scipy", *numba),

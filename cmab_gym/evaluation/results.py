@@ -42,9 +42,12 @@ class AgentRun:
     first_trial: int = 0
 
     @classmethod
-    def failed(cls, label: str, failure: str, seconds: float = 0.0) -> AgentRun:
+    def failed(
+        cls, label: str, failure: str, seconds: float = 0.0, first_trial: int = 0
+    ) -> AgentRun:
         """Return the run of an agent that did not finish, without rows."""
-        return cls(label, np.empty((0, 0)), np.empty((0, 0), np.int64), seconds, failure)
+        nothing = np.empty((0, 0))
+        return cls(label, nothing, nothing.astype(np.int64), seconds, failure, first_trial)
 
     @classmethod
     def joined(cls, label: str, parts: Iterable[AgentRun], trials: int) -> AgentRun:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cmab_gym.agents.make import agent_factory
+from cmab_gym.evaluation.batch import Batch, OnProgress, find_environment, make_environment
 from cmab_gym.evaluation.evaluate import (
     batch_size_of,
     checkpoint_rounds,
-    split,
+    trial_ranges,
 )
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
-from cmab_gym.evaluation.play import Batch, OnProgress, find_environment, make_environment
 from cmab_gym.evaluation.results import AgentRun, Results
 from cmab_gym.evaluation.sweep_tasks import Sweep, Task, columns_of
 from cmab_gym.evaluation.workers import workers_of
@@ -36,7 +36,7 @@ def sweep(
     n_jobs: int = 1,
     scheduler: str | None = None,
     *,
-    play: bool = True,
+    summary_only: bool = False,
     progress: OnProgress | None = None,
     say: Say = print,
 ) -> pd.DataFrame:
@@ -51,7 +51,7 @@ def sweep(
         out: folder that gets one folder per task, and `summary.csv`.
         n_jobs: number of worker processes; -1 is one per core.
         scheduler: address of a Dask scheduler, as for `evaluate`.
-        play: False runs nothing, and only writes the summary of the finished tasks.
+        summary_only: run nothing, and only write the summary of the finished tasks.
         progress: called with the number of rounds played since the last call; the first call
             counts the rounds of tasks that were finished before.
         say: called with messages, such as how many tasks are finished.
@@ -73,7 +73,7 @@ def sweep(
         rows = _finished(tasks, out, say)
         left = [task for task in tasks if task.name not in rows]
         say(f"{len(tasks)} tasks: {len(rows)} finished before, {len(left)} to run")
-        if play and left:
+        if left and not summary_only:
             descriptions = _checked(left)
             if progress is not None and rows:
                 progress(sum(task.rounds * task.trials for task in tasks if task.name in rows))
@@ -138,7 +138,7 @@ def _run(
         batches = [batch for task in tasks for batch in _batches(task, size)]
         by_name = {task.name: task for task in tasks}
         parts: dict[str, list[AgentRun]] = {name: [] for name in by_name}
-        for part in workers.play(batches, progress):
+        for part in workers.run(batches, progress):
             task, own = by_name[part.label], parts[part.label]
             if task.name in rows:
                 continue  # another of its batches has failed
@@ -194,7 +194,7 @@ def _batches(task: Task, size: int) -> list[Batch]:
     at = checkpoint_rounds(task.checkpoints, task.rounds)
     return [
         Batch(task.name, make, trials, spec, task.env_kwargs, at, task.seed)
-        for trials in split(task.trials, size)
+        for trials in trial_ranges(task.trials, size)
     ]
 
 

@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from cmab_gym import checks
-from cmab_gym.evaluation.play import Batch, OnProgress, make_environment, play
+from cmab_gym.evaluation.batch import Batch, OnProgress, make_environment, run_batch
 from cmab_gym.evaluation.results import AgentRun
 
 Done = TypeVar("Done")
 
 
-class Play(Protocol):
+class RunBatches(Protocol):
     """A function that runs batches, in any order."""
 
     def __call__(
@@ -43,7 +43,7 @@ class Workers:
     """
 
     n_workers: int
-    play: Play
+    run: RunBatches
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def workers_of(n_jobs: int = 1, scheduler: str | None = None) -> Iterator[Worker
     """
     n_workers = count_workers(n_jobs)
     if scheduler is not None:
-        from cmab_gym.evaluation.cluster import connected, play_on_cluster
+        from cmab_gym.evaluation.cluster import connected, run_on_cluster
 
         if n_jobs != 1:
             raise ValueError(
@@ -67,11 +67,11 @@ def workers_of(n_jobs: int = 1, scheduler: str | None = None) -> Iterator[Worker
                 "cluster's workers replace the processes on this machine"
             )
         with connected(scheduler) as (client, n_threads):
-            yield Workers(n_threads, partial(play_on_cluster, client))
+            yield Workers(n_threads, partial(run_on_cluster, client))
     elif n_workers == 1:
-        yield Workers(1, play_serially)
+        yield Workers(1, run_serially)
     else:
-        yield Workers(n_workers, partial(play_in_processes, n_workers))
+        yield Workers(n_workers, partial(run_in_processes, n_workers))
 
 
 def count_workers(n_jobs: int) -> int:
@@ -80,7 +80,7 @@ def count_workers(n_jobs: int) -> int:
     return checks.whole_number("n_jobs", n_workers, 1, "or -1 for one per core")
 
 
-def play_serially(
+def run_serially(
     batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
 ) -> Iterator[AgentRun]:
     """Run one batch after another; batches of one size share their environment."""
@@ -92,7 +92,7 @@ def play_serially(
             rounds = batch.checkpoints[-1]
             env = make_environment(batch.spec, len(batch.trials), rounds, batch.env_kwargs)
         fits = env.num_envs == len(batch.trials)
-        run = play(batch, progress, env if fits else None)
+        run = run_batch(batch, progress, env if fits else None)
         failed, last = batch.label if run.failure else failed, batch
         yield run
 
@@ -102,7 +102,7 @@ def _same_environment(one: Batch, other: Batch) -> bool:
     return rounds and one.spec is other.spec and one.env_kwargs is other.env_kwargs
 
 
-def play_in_processes(
+def run_in_processes(
     n_workers: int, batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
 ) -> Iterator[AgentRun]:
     """Run batches in worker processes; if a process dies, only its agent fails.
@@ -138,7 +138,7 @@ def _play(
 
 
 def _play_one(index: int, batch: Batch) -> tuple[int, AgentRun]:
-    return index, play(batch)
+    return index, run_batch(batch)
 
 
 def in_processes(

@@ -20,8 +20,8 @@ Pull: TypeAlias = tuple[FloatArray, IntArray]
 class BanditModel(ABC):
     """A joint distribution of the rewards of all arms, and its means, which players do not know.
 
-    `cmab_gym.models.draws` says how a player meets the rewards: by joint outcomes of rounds (`draw`
-    and `pull`), or by the n-th pull of each arm (`thresholds`, or `draw_arm` for continuous ones).
+    `cmab_gym.models.draws` draws the rewards: by rounds from joint outcomes (`draw` and `pull`), or
+    by pulls from each arm's own distribution (`thresholds`, or `draw_arm` for continuous rewards).
 
     Attributes:
         problem: what a player may know.

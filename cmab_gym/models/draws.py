@@ -1,10 +1,10 @@
-"""How a player meets the rewards of a model: by rounds, or by pulls.
+"""How rewards are drawn: by rounds or by pulls.
 
-By rounds, each round has a joint outcome, one user of the paper's story, and an arm gives its part
-of it. By pulls, each arm of each trial has a stack of rewards, and its n-th pull takes the n-th one
-(Lattimore and Szepesvari, Bandit Algorithms, section 4.6). A player sees one arm a round, so both
-have the same law for it; by pulls, two agents get the same reward whenever both pull an arm for the
-n-th time, which makes their difference far less random.
+By rounds, each round has a joint outcome of all arms, and an arm gives its part of it. By pulls,
+each arm of each trial has a stack of rewards, and its n-th pull takes the n-th one (Lattimore and
+Szepesvari, Bandit Algorithms, section 4.6). A player sees one arm per round, so what it sees has
+the same distribution either way. By pulls, two agents get the same reward whenever both pull an arm
+for the n-th time, which makes their difference far less random.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from cmab_gym.arrays import FloatArray, IntArray, UInt64Array
 from cmab_gym.models.base import BanditModel
 from cmab_gym.streams import RoundStream, uniforms_at
 
-Kind: TypeAlias = Literal["rounds", "pulls"]
-KINDS = ("rounds", "pulls")
+DrawKind: TypeAlias = Literal["rounds", "pulls"]
+DRAW_KINDS = ("rounds", "pulls")
 _CHUNK = 256  # rewards of an arm that are drawn together; part of what a seed means
 
 
-class RoundDraws:
+class JointOutcomes:
     """The rewards of B trials by rounds.
 
     Args:
@@ -80,7 +80,7 @@ class Stacks:
         self._trial = np.arange(len(self.keys))
 
     def take(self, arms: IntArray) -> tuple[FloatArray, IntArray]:
-        """Take the next reward of one arm of each trial: see `RoundDraws.take`."""
+        """Take the next reward of one arm of each trial: see `JointOutcomes.take`."""
         pulled = (self._trial, arms)
         uniform = uniforms_at(self.keys[pulled], self.taken[pulled])
         self.taken[pulled] += 1
@@ -105,7 +105,7 @@ class ContinuousStacks:
 
     def __init__(self, model: BanditModel, generators: Sequence[Generator]) -> None:
         edges, keys = model.problem.reward_edges, _keys(generators, model.n_arms)
-        assert edges is not None  # noqa: S101 (see `draws_of`)
+        assert edges is not None  # noqa: S101 (see `reward_source_of`)
         self.cuts = edges[1:-1]
         self.rewards: FloatArray = np.empty((*keys.shape, 2 * _CHUNK))
         self.taken: IntArray = np.full(keys.shape, 2 * _CHUNK)
@@ -114,7 +114,7 @@ class ContinuousStacks:
         self._trial = np.arange(len(keys))
 
     def take(self, arms: IntArray) -> tuple[FloatArray, IntArray]:
-        """Take the next reward of one arm of each trial: see `RoundDraws.take`."""
+        """Take the next reward of one arm of each trial: see `JointOutcomes.take`."""
         pulled = (self._trial, arms)
         position = self.taken[pulled]
         if (position == self.rewards.shape[2]).any():
@@ -125,10 +125,10 @@ class ContinuousStacks:
         return rewards, self.cuts.searchsorted(rewards, side="right")
 
     def ready(self, rounds: int) -> int:
-        """Draw more of the arms that might run out in some rounds.
+        """Refill the arms that might run out within `rounds` rounds.
 
         Returns:
-            For how many rounds, at most `rounds`, none can.
+            How many rounds can now be taken without a refill, at most `rounds`.
         """
         rounds = min(rounds, _CHUNK)
         short = self.rewards.shape[2] - self.taken < rounds
@@ -147,10 +147,12 @@ class ContinuousStacks:
         return rounds
 
 
-Draws: TypeAlias = RoundDraws | Stacks | ContinuousStacks
+RewardSource: TypeAlias = JointOutcomes | Stacks | ContinuousStacks
 
 
-def draws_of(model: BanditModel, kind: str, generators: Sequence[Generator]) -> Draws:
+def reward_source_of(
+    model: BanditModel, kind: str, generators: Sequence[Generator]
+) -> RewardSource:
     """Return the rewards of a model for B trials.
 
     Args:
@@ -159,7 +161,7 @@ def draws_of(model: BanditModel, kind: str, generators: Sequence[Generator]) -> 
         generators: B generators, one per trial.
     """
     if kind == "rounds":
-        return RoundDraws(model, generators)
+        return JointOutcomes(model, generators)
     finite = model.problem.reward_edges is None
     return Stacks(model, generators) if finite else ContinuousStacks(model, generators)
 

@@ -13,8 +13,8 @@ from numpy.random import default_rng
 
 from cmab_gym import checks
 from cmab_gym.agents.make import published
+from cmab_gym.evaluation.batch import OnProgress, find_model
 from cmab_gym.evaluation.evaluate import evaluate
-from cmab_gym.evaluation.play import OnProgress, find_model
 from cmab_gym.evaluation.plot import plot_panels
 from cmab_gym.evaluation.workers import Done, count_workers, in_processes
 from cmab_gym.files import write_whole

@@ -262,7 +262,7 @@ def test_failures_in_workers_are_told_too(tmp_path):
     )
     name = f"{path}:Bad"
     results = evaluate(TABULAR, [name, "ucb"], **SETTINGS, n_jobs=2, on_error="keep")
-    assert re.search(r"round 1: act\(\)\[0\] is 7", results.failures[name])
+    assert re.search(r"trial \d, round 1: act\(\)\[0\] is 7", results.failures[name])
     assert [run.label for run in results.finished] == ["ucb"]
 
 
@@ -456,12 +456,12 @@ def test_a_run_ten_times_as_long_needs_no_more_memory():
         ({"agents": UCB()}, r"agents=UCB\(B=None\): expected a list"),
         ({"agents": {1: "ucb"}}, "agent label 1: expected a non-empty string"),
         ({"checkpoints": [1.7]}, "checkpoint=1.7: expected an integer"),
-        ({"env_kwargs": {"num_envs": 3}}, "num_envs=3 in env_kwargs: expected"),
-        ({"env_kwargs": {"autoreset_mode": "SameStep"}}, "autoreset_mode='SameStep' in env_kwargs"),
+        ({"env_kwargs": {"num_envs": 3}}, "num_envs=3 is not accepted here"),
+        ({"env_kwargs": {"autoreset_mode": "SameStep"}}, "autoreset_mode='SameStep' is not"),
         ({"agents": ["ubc"]}, "unknown agent 'ubc'"),
         ({"env_id": "CMAB-Tabluar-v0"}, "unknown environment .*did you mean 'CMAB-Tabular-v0'"),
         ({"env_id": "CartPole-v1"}, "CartPole-v1 is not a bandit"),
-        ({"env_kwargs": {"horizon": 3}}, "rounds and trials decide this one"),
+        ({"env_kwargs": {"horizon": 3}}, "rounds, trials and the evaluation decide it"),
         ({"env_kwargs": {"preset": "x"}}, "unknown preset 'x'"),
         ({"on_error": "ignore"}, "unknown on_error 'ignore'"),
     ],

@@ -9,7 +9,7 @@ from cmab_gym.envs.latent import latent_model
 from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import HistogramModel, LatentModel, TabularModel
-from cmab_gym.models.draws import draws_of
+from cmab_gym.models.draws import reward_source_of
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import environment_generator, uniforms_at
 
@@ -25,7 +25,9 @@ LEVEL = 0.001
 
 
 def stacks(model, trials, seed=0):
-    return draws_of(model, "pulls", [environment_generator(seed + i) for i in range(trials)])
+    return reward_source_of(
+        model, "pulls", [environment_generator(seed + i) for i in range(trials)]
+    )
 
 
 @pytest.mark.parametrize("name", ["three-armed", "movies"])
@@ -51,7 +53,7 @@ def test_every_continuous_arm_has_the_distribution_that_it_has_by_rounds(name):
     for arm in range(model.n_arms):
         found = []
         for kind in ("rounds", "pulls"):
-            draws = draws_of(model, kind, rngs)
+            draws = reward_source_of(model, kind, rngs)
             found.append(np.stack([draws.take(np.full(200, arm))[0] for _ in range(100)]).ravel())
         assert stats.ks_2samp(*found).pvalue > LEVEL / model.n_arms, arm
 

@@ -10,7 +10,7 @@ from numpy.random import default_rng
 
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_left_out, print_table
-from cmab_gym.evaluation.play import find_model
+from cmab_gym.evaluation.batch import find_model
 from cmab_gym.models import LatentModel
 from cmab_gym.models.base import BanditModel
 from cmab_gym.theory import (

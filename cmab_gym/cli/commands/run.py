@@ -13,7 +13,7 @@ from cmab_gym.cli.errors import AGENT_FAILED, INTERRUPTED, OK, print_error
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.tables import print_left_out, print_table, progress_bar
 from cmab_gym.evaluation import Results, evaluate, plot_regret
-from cmab_gym.evaluation.play import find_model
+from cmab_gym.evaluation.batch import find_model
 from cmab_gym.evaluation.results import short_labels
 from cmab_gym.theory import LowerBound, NoBoundError, graves_lai_bound
 

@@ -23,7 +23,7 @@ def run(chosen: argparse.Namespace) -> int:
             out,
             chosen.jobs,
             chosen.scheduler,
-            play=not chosen.summary,
+            summary_only=chosen.summary,
             progress=advance,
             say=lambda text: print(text, file=sys.stderr),
         )

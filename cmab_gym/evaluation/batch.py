@@ -18,8 +18,8 @@ from cmab_gym.agents.api import Agent, AgentError, TrialError
 from cmab_gym.agents.make import AgentFactory
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.vector import BanditVectorEnv
+from cmab_gym.evaluation.compiled import CompiledRun
 from cmab_gym.evaluation.results import AgentRun
-from cmab_gym.evaluation.whole_rounds import WholeRounds
 from cmab_gym.models.base import BanditModel
 from cmab_gym.streams import TrialStreams, environment_seed
 
@@ -79,8 +79,8 @@ def find_environment(env_id: str, env_kwargs: Mapping[str, Any]) -> EnvSpec:
         )
     for name in _DECIDED_HERE & set(env_kwargs):
         raise ValueError(
-            f"{name}={env_kwargs[name]!r} in env_kwargs: expected arguments of the environment "
-            "only, since rounds and trials decide this one; leave it out"
+            f"{name}={env_kwargs[name]!r} is not accepted here: rounds, trials and the evaluation "
+            "decide it; leave it out"
         )
     return spec
 
@@ -102,7 +102,7 @@ def find_model(env_id: str, env_kwargs: Mapping[str, Any]) -> BanditModel:
     return model
 
 
-def play(batch: Batch, progress: OnProgress | None = None, env: Any = None) -> AgentRun:
+def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None) -> AgentRun:
     """Run a batch to its end, or until the agent fails.
 
     Args:
@@ -127,30 +127,33 @@ def play(batch: Batch, progress: OnProgress | None = None, env: Any = None) -> A
         with context:
             agent: Agent = batch.make()
             streams = TrialStreams.for_trials(batch.seed, batch.trials)
-            whole = WholeRounds.of(agent, env, streams, batch.checkpoints)
-            if whole is None:
+            compiled = CompiledRun.of(agent, env, streams, batch.checkpoints)
+            if compiled is None:
                 agent.reset(env.unwrapped.problem, n_trials, streams)
         start = time.perf_counter()  # without what the agent loads when it is first used
-        if whole is not None:
-            recorded = _play_whole(whole, rounds, report)
+        if compiled is not None:
+            recorded = _run_compiled(compiled, rounds, report)
         else:
-            recorded = _play_each(batch, env, agent, context, report)
+            recorded = _run_rounds(batch, env, agent, context, report)
     except AgentError as error:
-        return AgentRun.failed(batch.label, str(error), time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        return AgentRun.failed(batch.label, str(error), seconds, batch.trials.start)
     seconds = time.perf_counter() - start
     return AgentRun(batch.label, *recorded, seconds, first_trial=batch.trials.start)
 
 
-def _play_whole(whole: WholeRounds, rounds: int, report: _Report) -> tuple[FloatArray, IntArray]:
+def _run_compiled(
+    compiled: CompiledRun, rounds: int, report: _Report
+) -> tuple[FloatArray, IntArray]:
     """Run the compiled loop to the end."""
     t = 0
     while t < rounds:
-        t = whole.play()
+        t = compiled.play()
         report(t, at_end=t == rounds)
-    return whole.regret, whole.best_arm_pulls
+    return compiled.regret, compiled.best_arm_pulls
 
 
-def _play_each(
+def _run_rounds(
     batch: Batch, env: Any, agent: Agent, context: ErrorContext, report: _Report
 ) -> tuple[FloatArray, IntArray]:
     """Run round by round."""
@@ -194,7 +197,7 @@ class _Report:
 class ErrorContext:
     """Turns whatever an agent raises into an `AgentError` that names agent, trial and round.
 
-    One object serves all rounds: a generator-based context manager would take 5 us of each.
+    One object serves all rounds: a generator-based context manager would add 5 us per round.
 
     Args:
         batch: what is run.

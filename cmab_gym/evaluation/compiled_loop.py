@@ -2,7 +2,7 @@
 
 It does what `IndexAgent` and `CBandit` do with UCB or TS on the native vector environment, with
 the same order of additions, so that its numbers are equal to theirs to the bit. Those classes are
-the definition; `cmab_gym.evaluation.whole_rounds` decides where this loop may stand for them.
+the definition; `cmab_gym.evaluation.compiled` decides for which runs it is used.
 Importing this module imports numba.
 """
 
@@ -20,7 +20,7 @@ from cmab_gym.streams import MIX_1, MIX_2, STEP, UNIT
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-class Counts(NamedTuple):
+class ArmStatistics(NamedTuple):
     """Pulls int64 (B, K), sums and means of the rewards float64 (B, K), as in `History`."""
 
     pulls: IntArray
@@ -44,10 +44,14 @@ class Bounds(NamedTuple):
     loose: BoolArray
 
 
-class StandardError(NamedTuple):
-    """Of the policy: the standard error after n pulls is sqrt(variance / (n + prior_pulls))."""
+class IndexWidth(NamedTuple):
+    """The width of a policy's index after n pulls, sqrt(scale / (n + prior_pulls)).
 
-    variance: float
+    The index is the mean plus z times the width: UCB has scale 1, prior_pulls 0 and
+    z = B sqrt(2 ln t); TS has scale beta B, prior_pulls 1 and a standard normal z.
+    """
+
+    scale: float
     prior_pulls: float
 
 
@@ -67,17 +71,16 @@ class Rewards(NamedTuple):
     cuts: FloatArray | None
 
 
-class Draws(NamedTuple):
-    """The agent's random numbers of some rounds.
+class Noise(NamedTuple):
+    """The agent's random numbers for some rounds.
 
-    uniform float64 (rounds, B), which decide the ties; how many standard errors the index lies
-    above the mean: z float64 (rounds,), the same for all arms, or noise float64 (rounds, B, K); the
-    other one is None.
+    uniform float64 (rounds, B), which decide the ties; and the z of the index: either z float64
+    (rounds,), the same for all arms, or normals float64 (rounds, B, K). The other one is None.
     """
 
     uniform: FloatArray
     z: FloatArray | None
-    noise: FloatArray | None
+    normals: FloatArray | None
 
 
 class Scores(NamedTuple):
@@ -96,10 +99,10 @@ class Scores(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Arrays (K,) that each trial overwrites: the index, standard error and state of each arm."""
+    """Arrays (K,) that each trial overwrites: index, its width, and the state of each arm."""
 
     value: FloatArray
-    error: FloatArray
+    width: FloatArray
     significant: BoolArray
     listed: IntArray
     allowed: BoolArray
@@ -121,25 +124,26 @@ def _inlined(function: _F) -> _F:
 @_compiled
 def play_rounds(
     t: int,
-    counts: Counts,
-    error: StandardError,
+    seen: ArmStatistics,
+    width: IndexWidth,
     bounds: Bounds | None,
-    draws: Draws,
+    noise: Noise,
     rewards: Rewards,
     scores: Scores,
 ) -> None:
-    """Play as many rounds as `draws` has, trial by trial.
+    """Play as many rounds as `noise` has, trial by trial.
 
     Args:
-        t: rounds before; a first round, t = 0, is played alone.
-        counts: changed.
-        error: of the policy.
-        bounds: of a C-Bandit, changed; None for an agent that pulls every arm.
-        draws: of these rounds.
-        rewards: of the environment, changed; of each arm there are enough for these rounds.
-        scores: changed.
+        t: rounds before; the first round, t = 0, is played alone.
+        seen: pulls, sums and means; updated in place.
+        width: the width of the policy's index.
+        bounds: the state of a C-Bandit, updated in place; None for an agent without bounds.
+        noise: the agent's random numbers for these rounds.
+        rewards: the environment's rewards, updated in place; each arm has enough left for these
+            rounds.
+        scores: what is recorded, updated in place.
     """
-    trials, n_arms = counts.pulls.shape
+    trials, n_arms = seen.pulls.shape
     scratch = _Scratch(
         np.empty(n_arms),
         np.empty(n_arms),
@@ -148,17 +152,17 @@ def play_rounds(
         np.empty(n_arms, np.bool_),
     )
     for trial in range(trials):
-        _play_trial(trial, t, counts, error, bounds, draws, rewards, scores, scratch)
+        _play_trial(trial, t, seen, width, bounds, noise, rewards, scores, scratch)
 
 
 @_inlined
 def _play_trial(
     trial: int,
     t: int,
-    counts: Counts,
-    error: StandardError,
+    seen: ArmStatistics,
+    width: IndexWidth,
     bounds: Bounds | None,
-    draws: Draws,
+    noise: Noise,
     rewards: Rewards,
     scores: Scores,
     scratch: _Scratch,
@@ -166,66 +170,66 @@ def _play_trial(
     n_arms = scratch.value.size
     _, support, keys, thresholds, drawn, cuts = rewards
     for arm in range(n_arms):
-        scratch.error[arm] = _standard_error(error, counts.pulls[trial, arm])
-    n_unpulled = np.count_nonzero(counts.pulls[trial] == 0)
+        scratch.width[arm] = _index_width(width, seen.pulls[trial, arm])
+    n_unpulled = np.count_nonzero(seen.pulls[trial] == 0)
     n_significant, changed = 0, True  # changed: other arms may be significant than before
     checkpoint = int(np.searchsorted(scores.checkpoints, t, side="right"))
-    for i in range(draws.uniform.shape[0]):
+    for i in range(noise.uniform.shape[0]):
         now = t + i
-        _set_index(trial, i, counts, scratch, draws.z, draws.noise)
+        _set_index(trial, i, seen, scratch, noise.z, noise.normals)
         if n_unpulled:
             for arm in range(n_arms):
-                if counts.pulls[trial, arm] == 0:
+                if seen.pulls[trial, arm] == 0:
                     scratch.value[arm] = np.inf
         if bounds is not None:
             changed |= (now - 1) % n_arms == 0
             if changed:
-                n_significant = _find_significant(trial, now, counts, scratch)
-            _find_allowed(trial, counts, bounds, n_significant, changed, scratch)
+                n_significant = _find_significant(trial, now, seen, scratch)
+            _find_allowed(trial, seen, bounds, n_significant, changed, scratch)
             for arm in range(n_arms):
                 scratch.value[arm] = scratch.value[arm] if scratch.allowed[arm] else -np.inf
-        arm = _largest(scratch.value, draws.uniform[i, trial])
+        arm = _largest(scratch.value, noise.uniform[i, trial])
         n = rewards.taken[trial, arm]
         rewards.taken[trial, arm] += 1
         reward, j = _nth_reward(trial, arm, n, support, keys, thresholds, drawn, cuts)
-        n_unpulled -= counts.pulls[trial, arm] == 0
-        _count_pull(trial, arm, reward, counts)
-        scratch.error[arm] = _standard_error(error, counts.pulls[trial, arm])
+        n_unpulled -= seen.pulls[trial, arm] == 0
+        _count_pull(trial, arm, reward, seen)
+        scratch.width[arm] = _index_width(width, seen.pulls[trial, arm])
         if bounds is not None:
-            _update_bounds(trial, arm, j, reward, now + 1, counts.pulls, bounds)
-            changed = not scratch.significant[arm] and counts.pulls[trial, arm] * n_arms > now
+            _update_bounds(trial, arm, j, reward, now + 1, seen.pulls, bounds)
+            changed = not scratch.significant[arm] and seen.pulls[trial, arm] * n_arms > now
         checkpoint = _record(trial, arm, now + 1, checkpoint, scores)
 
 
 @_inlined
-def _standard_error(error: StandardError, pulls: int) -> float:
-    return float(np.sqrt(error.variance / (pulls + error.prior_pulls)))
+def _index_width(width: IndexWidth, pulls: int) -> float:
+    return float(np.sqrt(width.scale / (pulls + width.prior_pulls)))
 
 
 @_inlined
 def _set_index(
     trial: int,
     i: int,
-    counts: Counts,
+    seen: ArmStatistics,
     scratch: _Scratch,
     z: FloatArray | None,
-    noise: FloatArray | None,
+    normals: FloatArray | None,
 ) -> None:
-    # z and noise are arguments, so that numba leaves the branch of the one that is None out.
+    # z and normals are arguments, so that numba omits the branch of the one that is None.
     for arm in range(scratch.value.size):
-        if noise is not None:
-            above = noise[i, trial, arm] * scratch.error[arm]
-            scratch.value[arm] = counts.means[trial, arm] + above
+        if normals is not None:
+            above = normals[i, trial, arm] * scratch.width[arm]
+            scratch.value[arm] = seen.means[trial, arm] + above
         if z is not None:
-            scratch.value[arm] = counts.means[trial, arm] + z[i] * scratch.error[arm]
+            scratch.value[arm] = seen.means[trial, arm] + z[i] * scratch.width[arm]
 
 
 @_inlined
-def _find_significant(trial: int, t: int, counts: Counts, scratch: _Scratch) -> int:
+def _find_significant(trial: int, t: int, seen: ArmStatistics, scratch: _Scratch) -> int:
     """Mark and list the significant arms; return how many there are."""
     n_arms, n_significant = scratch.value.size, 0
     for k in range(n_arms):
-        scratch.significant[k] = counts.pulls[trial, k] * n_arms >= t
+        scratch.significant[k] = seen.pulls[trial, k] * n_arms >= t
         if scratch.significant[k]:
             scratch.listed[n_significant] = k
             n_significant += 1
@@ -235,7 +239,7 @@ def _find_significant(trial: int, t: int, counts: Counts, scratch: _Scratch) -> 
 @_inlined
 def _find_allowed(
     trial: int,
-    counts: Counts,
+    seen: ArmStatistics,
     bounds: Bounds,
     n_significant: int,
     changed: bool,
@@ -244,7 +248,7 @@ def _find_allowed(
     """Mark the empirically competitive arms and the best significant ones."""
     n_arms, best = scratch.value.size, -np.inf
     for i in range(n_significant):
-        best = max(best, counts.means[trial, scratch.listed[i]])
+        best = max(best, seen.means[trial, scratch.listed[i]])
     n_wanted = 0
     for arm in range(n_arms):
         loose = bounds.loose[trial, arm] & (bounds.least[trial, arm] >= best)
@@ -254,11 +258,11 @@ def _find_allowed(
             matters = bounds.loose[trial, arm] and bounds.least[trial, arm] >= best
             outdated = not scratch.significant[bounds.given[trial, arm]]
             if not bounds.unknown[arm] and (matters or outdated):
-                _find_least(trial, arm, counts.pulls, bounds, n_significant, scratch.listed)
+                _find_least(trial, arm, seen.pulls, bounds, n_significant, scratch.listed)
     for arm in range(n_arms):
         scratch.allowed[arm] = (bounds.least[trial, arm] >= best) | bounds.unknown[arm]
     for i in range(n_significant):
-        scratch.allowed[scratch.listed[i]] |= counts.means[trial, scratch.listed[i]] == best
+        scratch.allowed[scratch.listed[i]] |= seen.means[trial, scratch.listed[i]] == best
 
 
 @_inlined
@@ -370,10 +374,10 @@ def _uniform_at(key: np.uint64, n: int) -> float:
 
 
 @_inlined
-def _count_pull(trial: int, arm: int, reward: float, counts: Counts) -> None:
-    counts.pulls[trial, arm] += 1
-    counts.sums[trial, arm] += reward
-    counts.means[trial, arm] = counts.sums[trial, arm] / counts.pulls[trial, arm]
+def _count_pull(trial: int, arm: int, reward: float, seen: ArmStatistics) -> None:
+    seen.pulls[trial, arm] += 1
+    seen.sums[trial, arm] += reward
+    seen.means[trial, arm] = seen.sums[trial, arm] / seen.pulls[trial, arm]
 
 
 @_inlined

@@ -15,9 +15,9 @@ from strategies import SEEDS, tabular_models
 from cmab_gym import evaluate, make_agent
 from cmab_gym.agents import UCB, CBandit, IndexAgent
 from cmab_gym.envs import BanditVectorEnv, TabularVectorEnv
-from cmab_gym.evaluation import compiled_rounds
-from cmab_gym.evaluation.play import find_environment, make_environment
-from cmab_gym.evaluation.whole_rounds import WholeRounds, can_stand_for, is_wanted
+from cmab_gym.evaluation import compiled_loop
+from cmab_gym.evaluation.batch import find_environment, make_environment
+from cmab_gym.evaluation.compiled import CompiledRun, is_enabled, supports
 from cmab_gym.models import HistogramModel, LatentModel, TabularModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams, environment_generator, uniforms_at
@@ -34,14 +34,14 @@ CASES = {
 @pytest.fixture
 def compiled(monkeypatch):
     """Whether each agent of an evaluation ran in the compiled loop, in order."""
-    found, of = [], WholeRounds.of
+    found, of = [], CompiledRun.of
 
     def spy(*arguments):
         rounds = of(*arguments)
         found.append(rounds is not None)
         return rounds
 
-    monkeypatch.setattr(WholeRounds, "of", spy)
+    monkeypatch.setattr(CompiledRun, "of", spy)
     return found
 
 
@@ -63,7 +63,7 @@ def test_both_forms_record_every_checkpoint(checkpoints, compiled, in_both_forms
 class GivenModel(BanditVectorEnv):
     """The environment of a model that a test made."""
 
-    whole_rounds = True
+    compiled_loop = True
 
     @staticmethod
     def build_model(model):
@@ -75,7 +75,7 @@ def assert_same_regret(name, model, trials, seed, rounds):
     agent, env = make_agent(name), GivenModel(trials, horizon=rounds, draws="pulls", model=model)
     env.reset(seed=seed)
     streams = TrialStreams.for_trials(seed, range(trials))
-    whole = WholeRounds(agent, env, streams, range(1, rounds + 1))
+    whole = CompiledRun(agent, env, streams, range(1, rounds + 1))
     while whole.play() < rounds:
         pass
     env.reset(seed=seed)
@@ -203,7 +203,7 @@ class OwnStep(TabularVectorEnv):
     ids=["family", "declared", "subclass", "by rounds", "wrapped"],
 )
 def test_only_environments_that_declare_it_run_in_the_loop(env, expected):
-    assert can_stand_for(make_agent("ucb"), env) is expected
+    assert supports(make_agent("ucb"), env) is expected
 
 
 def test_every_family_of_the_package_declares_it():
@@ -211,7 +211,7 @@ def test_every_family_of_the_package_declares_it():
         if env_id == "CMAB-Ratings-v0":  # needs data
             continue
         env = make_environment(find_environment(env_id, {}), 2, 10, {})
-        assert can_stand_for(make_agent("c-ts"), env), env_id
+        assert supports(make_agent("c-ts"), env), env_id
 
 
 def test_progress_adds_up_to_all_rounds():
@@ -224,7 +224,7 @@ def test_a_loop_that_does_not_work_is_replaced_by_numpy(monkeypatch, compiled):
     def damaged(*arguments):
         raise EOFError("Ran out of input")
 
-    monkeypatch.setattr(compiled_rounds, "play_rounds", damaged)
+    monkeypatch.setattr(compiled_loop, "play_rounds", damaged)
     with pytest.warns(UserWarning, match="numba does not work here"):
         results = evaluate("CMAB-Tabular-v0", ["c-ucb"], 50, 2)
     assert compiled == [False]
@@ -238,11 +238,11 @@ def test_nothing_is_compiled_while_rounds_run(name, trials):
     env = make_environment(find_environment("CMAB-MovieLens-v0", {}), trials, 900, {})
     env.reset(seed=0)
     streams = TrialStreams.for_trials(0, range(trials))
-    rounds = WholeRounds.of(make_agent(name), env, streams, (900,))
-    before = list(compiled_rounds.play_rounds.signatures)
+    rounds = CompiledRun.of(make_agent(name), env, streams, (900,))
+    before = list(compiled_loop.play_rounds.signatures)
     while rounds.play() < 900:
         pass
-    assert compiled_rounds.play_rounds.signatures == before
+    assert compiled_loop.play_rounds.signatures == before
 
 
 def versions_of_a_run():
@@ -250,10 +250,10 @@ def versions_of_a_run():
 
 
 def test_the_switch_turns_the_loop_off(monkeypatch, compiled):
-    assert is_wanted()
+    assert is_enabled()
     assert versions_of_a_run()["numba"]
     monkeypatch.setenv("CMAB_GYM_COMPILED", "0")
-    assert not is_wanted()
+    assert not is_enabled()
     assert "numba" not in versions_of_a_run()
     assert compiled == [True, False]
 
@@ -286,7 +286,7 @@ def test_the_loop_compiles_where_nothing_can_be_cached_on_disk():
         "numba.njit = njit\n"
         "import cmab_gym\n"
         "results = cmab_gym.evaluate('CMAB-Tabular-v0', ['ucb'], 10, 2)\n"
-        "from cmab_gym.evaluation.compiled_rounds import play_rounds\n"
+        "from cmab_gym.evaluation.compiled_loop import play_rounds\n"
         "print(len(play_rounds.signatures))"
     )
     assert run(program) == ["1"]

@@ -1,4 +1,4 @@
-"""`WholeRounds`: environment and agent in one compiled loop, where numba is installed."""
+"""`CompiledRun`: environment and agent in one compiled loop, where numba is installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.vector import BanditVectorEnv
-from cmab_gym.models.draws import ContinuousStacks, Draws, Stacks
+from cmab_gym.models.draws import ContinuousStacks, RewardSource, Stacks
 from cmab_gym.problem import BanditProblem, pseudo_reward_rows, scale_of, unknown_arms
 from cmab_gym.streams import RoundStream, TrialStreams
 from cmab_gym.versions import version_of
@@ -27,11 +27,11 @@ from cmab_gym.versions import version_of
 _SWITCH = "CMAB_GYM_COMPILED"
 
 
-class WholeRounds:
-    """Runs an agent on an environment with the numbers of `act`, `step` and `update`, to the bit.
+class CompiledRun:
+    """One agent on one environment; the results are bit-identical to `act`, `step` and `update`.
 
     Args:
-        agent: an agent that `can_stand_for` accepts.
+        agent: an agent that `supports` accepts.
         env: an environment that it accepts, after its reset.
         streams: the agent's random numbers.
         checkpoints: the rounds at which scores are recorded, increasing; the last is the horizon.
@@ -56,12 +56,11 @@ class WholeRounds:
         self.regret: FloatArray = np.zeros((env.num_envs, n_checkpoints))
         self.best_arm_pulls: IntArray = np.zeros((env.num_envs, n_checkpoints), dtype=np.int64)
         self._n_arms, self._horizon = model.n_arms, checkpoints[-1]
-        self._stacks = env.reward_draws
-        self._rewards = _rewards(self._stacks, model.problem)
-        self._counts = loop.Counts(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape))
+        self._source = env.reward_source
+        self._rewards = _rewards(self._source, model.problem)
+        self._seen = loop.ArmStatistics(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape))
         self._scale = scale_of(policy.B, model.problem)
-        # Of TS sqrt(beta B / (n + 1)); of UCB sqrt(1 / n), z = B sqrt(2 ln t) times.
-        self._error = loop.StandardError(1.0, 0.0)
+        self._width = loop.IndexWidth(1.0, 0.0)
         self._bounds = _bounds(model.problem, env.num_envs) if type(agent) is CBandit else None
         self._scores = loop.Scores(
             model.gaps, model.best_arms, np.array(checkpoints), self.regret, self.best_arm_pulls
@@ -69,20 +68,20 @@ class WholeRounds:
         self._uniforms = streams.uniforms
         self._normals: RoundStream | None = None
         if isinstance(policy, TS):
-            self._error = loop.StandardError(policy.beta * self._scale, 1.0)
+            self._width = loop.IndexWidth(policy.beta * self._scale, 1.0)
             self._normals = streams.standard_normals(model.n_arms)
 
     @classmethod
     def of(
         cls, agent: Agent, env: Any, streams: TrialStreams, checkpoints: Sequence[int]
-    ) -> WholeRounds | None:
+    ) -> CompiledRun | None:
         """Return the compiled run of an agent on an environment; None if there is none."""
-        if not (isinstance(agent, IndexAgent) and can_stand_for(agent, env) and is_wanted()):
+        if not (isinstance(agent, IndexAgent) and supports(agent, env) and is_enabled()):
             return None
         try:
-            rounds = cls(agent, env, streams, checkpoints)
-            rounds._play_none()
-        # Whatever it is, such as a damaged or full cache on the disk: NumPy does without.
+            run = cls(agent, env, streams, checkpoints)
+            run._play_none()
+        # Any error, such as a damaged or full cache on the disk, falls back to NumPy.
         except Exception as error:
             what = str(error).partition("\n")[0]
             warnings.warn(
@@ -92,7 +91,7 @@ class WholeRounds:
                 stacklevel=2,
             )
             return None
-        return rounds
+        return run
 
     def play(self) -> int:
         """Play some rounds, at most up to the horizon, and return how many were played so far."""
@@ -103,26 +102,26 @@ class WholeRounds:
             streams = [*streams, self._normals]
         left = [stream.left() for stream in streams]
         n_rounds = min(limit, *(len(rows) for rows in left))
-        if isinstance(self._stacks, ContinuousStacks):
-            n_rounds = self._stacks.ready(n_rounds)
+        if isinstance(self._source, ContinuousStacks):
+            n_rounds = self._source.ready(n_rounds)
         self._play(n_rounds, *(rows[:n_rounds] for rows in left))
         for stream in streams:
             stream.skip(n_rounds)
         self.t += n_rounds
         return self.t
 
-    def _play(self, n_rounds: int, uniform: FloatArray, noise: FloatArray | None = None) -> None:
+    def _play(self, n_rounds: int, uniform: FloatArray, normals: FloatArray | None = None) -> None:
         z = None
         if self._normals is None:
             t = np.maximum(np.arange(self.t, self.t + n_rounds), 1)
             z = self._scale * np.sqrt(2 * np.log(t))
-        elif noise is None:  # in the memory layout of `standard_normals`, which numba compiles for
+        elif normals is None:  # laid out like `standard_normals`, since numba compiles for a layout
             shape = (len(self.regret), min(2, self._normals.block), self._n_arms)
-            noise = np.empty(shape).swapaxes(0, 1)
+            normals = np.empty(shape).swapaxes(0, 1)
         loop = _loop()
-        draws = loop.Draws(uniform, z, noise)
+        noise = loop.Noise(uniform, z, normals)
         loop.play_rounds(
-            self.t, self._counts, self._error, self._bounds, draws, self._rewards, self._scores
+            self.t, self._seen, self._width, self._bounds, noise, self._rewards, self._scores
         )
 
     def _play_none(self) -> None:
@@ -130,18 +129,18 @@ class WholeRounds:
         self._play(0, np.empty((0, len(self.regret))))
 
 
-def can_stand_for(agent: object, env: object) -> bool:
-    """Tell whether the loop does what an agent does on an environment.
+def supports(agent: object, env: object) -> bool:
+    """Return whether the compiled loop supports an agent on an environment.
 
-    It does for exactly `IndexAgent` and `CBandit` (with its default options) with exactly `UCB` or
-    `TS`, on environments that draw rewards by pulls and whose class declares `whole_rounds`. A
+    It supports exactly `IndexAgent` and `CBandit` (with its default options) with exactly `UCB` or
+    `TS`, on environments that draw rewards by pulls and whose class declares `compiled_loop`. A
     subclass may do something else, so it must declare this itself.
     """
     policy = getattr(agent, "policy", None)
     return (
         (type(agent) is IndexAgent or (type(agent) is CBandit and _is_plain(agent)))
         and type(policy) in (UCB, TS)
-        and bool(vars(type(env)).get("whole_rounds"))
+        and bool(vars(type(env)).get("compiled_loop"))
         and getattr(env, "draws", None) == "pulls"
     )
 
@@ -150,10 +149,10 @@ def _is_plain(agent: CBandit) -> bool:
     return agent.first_pulls == "competitive" and not agent.lower_bounds
 
 
-def is_wanted() -> bool:
-    """Tell whether numba is installed; the environment variable CMAB_GYM_COMPILED=0 says no.
+def is_enabled() -> bool:
+    """Return whether numba is installed and the environment variable CMAB_GYM_COMPILED is not 0.
 
-    The loop takes half a second to load, and the first time on a machine some seconds to compile.
+    Loading the loop takes half a second. Compiling it takes 2 to 4 seconds, once on a machine.
     """
     return os.environ.get(_SWITCH) != "0" and _is_installed()
 
@@ -168,19 +167,19 @@ def _is_installed() -> bool:
 
 
 def _loop() -> ModuleType:
-    from cmab_gym.evaluation import compiled_rounds
+    from cmab_gym.evaluation import compiled_loop
 
-    return compiled_rounds
+    return compiled_loop
 
 
-def _rewards(draws: Draws, problem: BanditProblem) -> Any:
+def _rewards(source: RewardSource, problem: BanditProblem) -> Any:
     """Return the environment's rewards for the loop."""
     support = problem.reward_support
-    if isinstance(draws, Stacks):
-        return _loop().Rewards(draws.taken, support, draws.keys, draws.thresholds, None, None)
-    if isinstance(draws, ContinuousStacks):
-        return _loop().Rewards(draws.taken, support, None, None, draws.rewards, draws.cuts)
-    raise TypeError(f"{type(draws).__name__}: expected rewards by pulls")
+    if isinstance(source, Stacks):
+        return _loop().Rewards(source.taken, support, source.keys, source.thresholds, None, None)
+    if isinstance(source, ContinuousStacks):
+        return _loop().Rewards(source.taken, support, None, None, source.rewards, source.cuts)
+    raise TypeError(f"{type(source).__name__}: expected rewards by pulls")
 
 
 def _bounds(problem: BanditProblem, trials: int) -> Any:
