@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -72,7 +73,8 @@ class IndexAgent:
         """Choose the arm with the largest index, ties broken at random, int64 (B,)."""
         index, allowed = self._index(), self.allowed_arms()
         if allowed is not None:
-            index = np.where(allowed, index, -np.inf)
+            # Above the -infinity of the others, even if the policy returns that.
+            index = np.where(allowed, np.maximum(index, -sys.float_info.max), -np.inf)
         return argmax_with_random_ties(index, self.rng.uniform())
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:

@@ -21,8 +21,8 @@ from cmab_gym.problem import BanditProblem, pseudo_reward_rows, unknown_arms
 class History:
     """Statistics of B trials of one problem, played in lockstep.
 
-    Arrays are read-only views of the current state: copy what must not change. `variances` and
-    `counts` cost nothing until they are first read, which must happen before any arm has been
+    Stored arrays are read-only views of the current state: copy what must not change. `variances`
+    and `counts` cost nothing until they are first read, which must happen before any arm has been
     pulled twice.
 
     Args:
@@ -173,6 +173,7 @@ class CorrelatedHistory(History):
         super().__init__(problem, trials)
         n_arms = problem.n_arms
         self.unknown = unknown_arms(problem)
+        self.unknown.flags.writeable = False
         self._significant: BoolArray | None = None  # computed once a round
         self._rows = pseudo_reward_rows(problem.pseudo_rewards)
         # [b, k, l]: the pseudo-rewards of arm l, summed over the pulls of arm k in trial b.
@@ -212,6 +213,7 @@ class CorrelatedHistory(History):
         """The arms with at least t/K pulls, bool (B, K)."""
         if self._significant is None:
             self._significant = significant_arms(self._pulls, self.t)
+            self._significant.flags.writeable = False
         return self._significant
 
     @property
@@ -225,7 +227,7 @@ class CorrelatedHistory(History):
 
         None if the history keeps no pseudo-lower bounds.
         """
-        return self._lower
+        return None if self._lower is None else _read_only_view(self._lower)
 
     @property
     def required_bound(self) -> FloatArray:

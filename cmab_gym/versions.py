@@ -5,6 +5,9 @@ import sys
 from functools import cache
 from importlib.metadata import version
 
+# Raised when the same arguments give other numbers: a sweep then runs its tasks again.
+NUMBERS = 2
+
 version_of = cache(version)  # reads a file, which takes a millisecond
 
 

@@ -70,6 +70,12 @@ def test_statistics_cannot_be_written_to(name):
         getattr(history_of([]), name)[0] = 1
 
 
+@pytest.mark.parametrize("name", ["significant", "unknown", "pseudo_sums"])
+def test_what_a_c_bandit_decides_by_cannot_be_written_to(name):
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(history_of([(0, 1)], CorrelatedHistory), name)[0] = 0
+
+
 def test_a_reward_that_the_problem_cannot_give_changes_nothing():
     history = history_of([], CorrelatedHistory)
     with pytest.raises(ValueError, match=r"reward 3\.0: expected"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.random import Generator
 
 from cmab_gym import checks
@@ -74,12 +75,12 @@ class CBandit(IndexAgent):
     def allowed_arms(self) -> BoolArray:
         """Return the empirically competitive arms and the best significant arm, bool (B, K)."""
         history = self.history
-        if self.first_pulls == "all" and history.t < history.problem.n_arms:
-            unpulled: BoolArray = history.pulls == 0
-            return unpulled
         required = history.required_bound
-        bounds = self._least_bounds.over(history.significant, required)
-        return history.allowed(bounds, required)
+        allowed = history.allowed(self._least_bounds.over(history.significant, required), required)
+        if self.first_pulls == "competitive":
+            return allowed
+        unpulled = history.pulls == 0
+        return np.where(unpulled.any(axis=1, keepdims=True), unpulled, allowed)
 
     def _new_history(self, problem: BanditProblem, trials: int) -> CorrelatedHistory:
         return CorrelatedHistory(problem, trials, self.lower_bounds)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
+from numpy.random import Generator
 
 from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
@@ -119,7 +120,7 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         """
         if self.draws != "rounds":
             raise ValueError(NO_JOINT_OUTCOME)
-        if self._outcomes is None:
+        if self._outcomes is None or not self._round:
             raise gym.error.ResetNeeded("no round was played yet: call reset() and step() first")
         outcome = self._outcomes[self._next - 1 : self._next]
         rewards: FloatArray = self.model.pull(outcome, np.arange(self._n_arms)[None, :])[0][0]
@@ -212,10 +213,12 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         self._next = self._rounds_per_draw
         self._outcomes = self._prepared = None
         self._reward_source: RewardSource | None = None
+        self._source_generator: Generator | None = None
 
     def _take(self, arm: int) -> tuple[float, int]:
         """Take the next reward of an arm, by pulls."""
-        if self._reward_source is None:
+        if self._reward_source is None or self._source_generator is not self.np_random:
+            self._source_generator = self.np_random
             self._reward_source = reward_source_of(self.model, self.draws, [self.np_random])
         reward, index = self._reward_source.take(np.array([arm]))
         return float(reward[0]), int(index[0])

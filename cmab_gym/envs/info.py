@@ -14,7 +14,7 @@ StepInfo: TypeAlias = Literal["row", "table", "none"]
 STEP_INFO = ("row", "table", "none")
 NO_JOINT_OUTCOME = (
     "with draws='pulls' a round has no joint outcome: expected draws='rounds', which gives every "
-    "arm a reward in each round; pass it to gym.make"
+    "arm a reward in each round; make the environment with it"
 )
 
 

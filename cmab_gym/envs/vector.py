@@ -128,6 +128,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         rows = pseudo_reward_rows(self.problem.pseudo_rewards)
         self._n_rewards, self._rows = rows.shape[1], rows.reshape(-1, self.model.n_arms)
         self._generators: tuple[Generator, ...] = ()
+        self._seeds: tuple[int | None, ...] = ()
         self._reward_source: RewardSource | None = None
         self._round = -1
         self.round_played = False
@@ -143,6 +144,11 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
     def np_random(self) -> Any:
         """The generators behind the rewards, one for each sub-environment."""
         return self._generators
+
+    @property
+    def np_random_seed(self) -> Any:
+        """The seeds of the sub-environments; None where the system chose one."""
+        return self._seeds
 
     @property
     def reward_source(self) -> RewardSource:
@@ -267,15 +273,17 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         if seed is None and self._reward_source is not None:
             return
         seeds: list[int | None] = [None] * self.num_envs
-        if isinstance(seed, int | np.integer):
-            seeds = [int(seed) + i for i in range(self.num_envs)]
+        if seed is not None and not isinstance(seed, Sequence | np.ndarray):
+            first = checks.whole_number("seed", seed, 0, "or pass one for each sub-environment")
+            seeds = [first + i for i in range(self.num_envs)]
         elif seed is not None:
             if len(seed) != self.num_envs or None in seed:
                 raise ValueError(
                     f"seed={seed!r}: expected one seed for each of {self.num_envs} "
                     "sub-environments, a single integer, or None"
                 )
-            seeds = [int(each) for each in seed]
+            seeds = [checks.whole_number(f"seed[{i}]", each, 0) for i, each in enumerate(seed)]
+        self._seeds = tuple(seeds)
         self._generators = tuple(environment_generator(each) for each in seeds)
         self._reward_source = reward_source_of(self.model, self.draws, self._generators)
 

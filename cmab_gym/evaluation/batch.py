@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sysconfig
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -230,11 +232,19 @@ class ErrorContext:
 
 
 def _line_of_user(error: BaseException | None) -> str:
-    """Name the line of the user's code in which an error was raised; "" if it was raised here."""
-    own = str(Path(__file__).resolve().parent.parent)
+    """Name the last line of the user's own code that an error came through; "" if there is none."""
     frames = traceback.extract_tb(error.__traceback__) if error else []
     for frame in reversed(frames):
-        path = Path(frame.filename)
-        if "site-packages" not in path.parts and not str(path.resolve()).startswith(own):
+        path = Path(frame.filename).resolve()
+        if path.is_file() and not any(path.is_relative_to(folder) for folder in _not_the_users()):
             return f" ({path.name} line {frame.lineno})"
     return ""
+
+
+@cache
+def _not_the_users() -> tuple[Path, ...]:
+    """Return the folders of this package, of installed ones and of the standard library."""
+    package = Path(__file__).resolve().parent.parent
+    linked = [(package / name).resolve() for name in ("agents", "envs_data")]
+    installed = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib")]
+    return (package, *linked, *installed)

@@ -154,7 +154,8 @@ def is_enabled() -> bool:
 
     Loading the loop takes half a second. Compiling it takes 2 to 4 seconds, once on a machine.
     """
-    return os.environ.get(_SWITCH) != "0" and _is_installed()
+    off = os.environ.get(_SWITCH) == "0" or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+    return not off and _is_installed()
 
 
 @cache

@@ -15,9 +15,11 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab_gym import checks
+from cmab_gym.agents.registry import split_prefix
 from cmab_gym.evaluation.evaluate import CHECKPOINTS, checkpoint_rounds
 from cmab_gym.evaluation.results import short_labels
 from cmab_gym.files import checksum
+from cmab_gym.versions import NUMBERS
 
 _LABEL = 100  # characters of a task's name before its hash
 _HASH = 10
@@ -57,7 +59,7 @@ class Task:
         """
         settings = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
         found = {name: _checksum(Path(name)) for name in self._files() if Path(name).is_file()}
-        return {**settings, **({"files": found} if found else {})}
+        return {**settings, "numbers": NUMBERS, **({"files": found} if found else {})}
 
     @cached_property
     def name(self) -> str:
@@ -74,7 +76,7 @@ class Task:
         yield from (str(v) for v in self.env_kwargs.values() if isinstance(v, str | Path))
         path, colon, _ = self.agent.partition(".py:")
         if colon:
-            yield from (f"{path}.py", f"{path}.py".removeprefix("c-"))
+            yield from (f"{path}.py", f"{split_prefix(path)[1]}.py")
 
 
 @dataclass(frozen=True)

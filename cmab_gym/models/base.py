@@ -79,7 +79,9 @@ class BanditModel(ABC):
         return float(rewards[0, 0]), int(index[0, 0])
 
     def draw_arm(self, arm: int, rngs: Sequence[Generator], size: int) -> FloatArray:
-        """Draw rewards of one arm alone, for models with continuous rewards.
+        """Draw independent rewards of one arm, for models with continuous rewards.
+
+        Takes the arm's part of joint outcomes; a model may draw the arm alone, which is faster.
 
         Args:
             arm: the arm.
@@ -89,7 +91,8 @@ class BanditModel(ABC):
         Returns:
             float64 (len(rngs), size).
         """
-        raise NotImplementedError(f"{type(self).__name__} does not draw the rewards of one arm")
+        own = np.full((1, 1), arm)
+        return np.stack([self.pull(self.draw(rng, size), own)[0][:, 0] for rng in rngs])
 
     @cached_property
     def thresholds(self) -> FloatArray:

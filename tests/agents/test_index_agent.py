@@ -52,6 +52,31 @@ def test_an_arm_that_is_not_competitive_is_never_tried(agent):
     assert agent.history.pulls[:, 2].min() > 0
 
 
+@pytest.mark.parametrize("first_pulls", ["competitive", "all"])
+def test_an_index_of_minus_infinity_brings_no_ruled_out_arm_back(first_pulls):
+    class Nothing:
+        def index(self, history, rng):
+            return np.full(history.pulls.shape, -np.inf)
+
+    agent = CBandit(Nothing(), first_pulls=first_pulls)
+    agent.reset(tabular_model("three-armed").problem, 20, 0)
+    for _ in range(60):
+        arms = agent.act()
+        if agent.history.pulls.min() > 0:
+            assert agent.history.competitive[np.arange(20), arms].all()
+        agent.update(arms, np.zeros(20))
+
+
+def test_all_arms_are_pulled_whatever_was_pulled_before():
+    agent = CBandit(UCB(), first_pulls="all")
+    agent.reset(tabular_model("three-armed").problem, 4, 0)
+    for _ in range(5):
+        agent.update(np.zeros(4, int), np.zeros(4))
+    for _ in range(2):
+        agent.update(agent.act(), np.zeros(4))
+    assert agent.history.pulls.tolist() == [[5, 1, 1]] * 4
+
+
 def test_first_pulls_is_a_parameter_of_an_agents_name():
     agent = make_agent("c-ucb(first_pulls='all', B=2)")
     assert repr(agent) == "CBandit(UCB(B=2), first_pulls='all')"

@@ -93,3 +93,24 @@ def test_the_generator_of_the_rewards_is_the_one_that_np_random_shows(draws):
     vector = gym.make_vec("CMAB-MovieLens-v0", num_envs=2, draws="rounds").unwrapped
     vector.reset(seed=2)
     assert vector.np_random[1].bit_generator.state == before
+    assert vector.np_random_seed == (2, 3)
+
+
+@pytest.mark.parametrize("draws", ["rounds", "pulls"])
+def test_a_generator_that_a_user_sets_is_the_one_that_is_used(draws):
+    def rewards(seed):
+        env = gym.make("CMAB-MovieLens-v0", draws=draws).unwrapped
+        env.reset(seed=0)
+        if draws == "pulls":
+            env.step(0)  # by rounds, a block of outcomes is drawn at once
+        env.np_random = np.random.default_rng(seed)
+        return [env.step(0)[1] for _ in range(50)]
+
+    assert rewards(1) == rewards(1) != rewards(2)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "abc", [1.5, 2], ["1", "2"], [1]])
+def test_a_seed_that_is_not_an_integer_is_refused(seed):
+    envs = gym.make_vec("CMAB-Tabular-v0", num_envs=2)
+    with pytest.raises(ValueError, match=r"seed.*expected"):
+        envs.reset(seed=seed)

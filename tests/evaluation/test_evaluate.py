@@ -246,6 +246,20 @@ def test_other_failures(agent, what):
         evaluate(TABULAR, [agent], **SETTINGS)
 
 
+def test_the_line_named_is_one_of_the_user(tmp_path):
+    """Not one of the package, nor of the standard library in which the error was raised."""
+    path = tmp_path / "wrong.py"
+    path.write_text(
+        "import json\nclass Wrong:\n    def index(self, history, rng):\n"
+        "        return json.loads('{bad')\n"
+    )
+    with pytest.raises(EvaluationError, match=r"JSONDecodeError: .*\(wrong.py line 4\)"):
+        evaluate(TABULAR, [f"{path}:Wrong"], **SETTINGS)
+    path.write_text("class Wrong:\n    def index(self, history, rng):\n        return None\n")
+    with pytest.raises(EvaluationError, match=r"each trial and arm$"):
+        evaluate(TABULAR, [f"{path}:Wrong"], **SETTINGS)
+
+
 def test_failures_can_be_kept_without_an_error():
     results = evaluate(TABULAR, [FailsToLearn, "ucb"], **SETTINGS, on_error="keep")
     assert set(results.failures) == {"FailsToLearn"}

@@ -385,7 +385,7 @@ def test_the_manifest_has_the_tasks_settings(tmp_path):
         ("CMAB-M", "CMAB-m", r"environments\[1\]: unknown environment .*did you mean 'CMAB-Mov"),
         ("three-armed", "four", r"environments\[0\]: unknown preset 'four'"),
         ("preset", "prest", r"environments\[0\]: unknown keyword argument of Tabular 'prest'"),
-        ("preset: [table1-a", "horizon: [3", r"environments\[0\]: horizon=3 in env_kwargs"),
+        ("preset: [table1-a", "horizon: [3", r"environments\[0\]: horizon=3 is not accepted here"),
         (FILE, "environments: [1", r"sweep.yaml is not YAML \(while parsing"),
         (FILE, "- ucb", r"sweep.yaml has no keys: expected environments, agents, rounds"),
         (FILE, "agents: [ucb]", r"sweep.yaml: no environments given: expected a list"),

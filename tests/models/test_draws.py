@@ -8,7 +8,7 @@ from scipy import stats
 from cmab_gym.envs.latent import latent_model
 from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.envs.tabular import tabular_model
-from cmab_gym.models import HistogramModel, LatentModel, TabularModel
+from cmab_gym.models import BanditModel, HistogramModel, LatentModel, TabularModel
 from cmab_gym.models.draws import reward_source_of
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import environment_generator, uniforms_at
@@ -134,3 +134,28 @@ def test_a_sampler_may_draw_latent_rewards_by_pulls():
     draws = stacks(model, 2)
     rewards = np.stack([draws.take(np.array([0, 1]))[0] for _ in range(300)])
     assert set(rewards.ravel().tolist()) == {0.0, 0.25, 0.5, 0.75, 1.0}
+
+
+class Uniform(BanditModel):
+    """Two arms with the same uniform reward in each round, in four bins."""
+
+    def __init__(self):
+        edges = np.linspace(0, 1, 5)
+        table = np.broadcast_to(edges[1:], (2, 2, 4))
+        self.problem = BanditProblem(table, edges[:-1] + 0.125, (0, 1), edges)
+        self.means, self.reward_pmf = np.full(2, 0.5), np.full((2, 4), 0.25)
+        self.arm_names, self.reward_unit = ("a", "b"), "reward"
+
+    def draw(self, rng, rounds):
+        return rng.random((rounds, 1))
+
+    def pull(self, outcomes, arms):
+        rewards = np.broadcast_to(outcomes, (len(outcomes), arms.shape[1]))
+        return rewards, self.problem.reward_index(rewards)
+
+
+def test_a_continuous_model_needs_only_draw_and_pull():
+    draws = stacks(Uniform(), 200)
+    rewards = np.stack([draws.take(np.full(200, t % 2))[0] for t in range(100)])
+    assert stats.kstest(rewards.ravel(), "uniform").pvalue > LEVEL
+    assert abs(np.corrcoef(rewards[0::2].ravel(), rewards[1::2].ravel())[0, 1]) < 0.04
