@@ -50,7 +50,7 @@ class GoodreadsEnv(BanditEnv):
         pad: buffer q that is added to the pseudo-rewards; default 0.1.
         mask_seed: seed of the choice that `mask` makes; default 0.
         data: path of an archive in the layout of goodbooks-10k, to build any other table.
-        horizon, step_info, render_mode: see `BanditEnv`.
+        horizon, step_info, draws, render_mode: see `BanditEnv`.
 
     Registered ids:
         `CMAB-Goodreads-v0`.

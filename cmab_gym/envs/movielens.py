@@ -72,7 +72,7 @@ class MovieLensEnv(BanditEnv):
         mask_seed: seed of the choice that `mask` makes; default genre_draw, so that each draw
             repeats both random choices of the paper.
         data: path of the archive `ml-1m.zip`, to build any other table.
-        horizon, step_info, render_mode: see `BanditEnv`.
+        horizon, step_info, draws, render_mode: see `BanditEnv`.
 
     Registered ids:
         `CMAB-MovieLens-v0`.

@@ -217,7 +217,7 @@ def test_wrong_files_are_refused(my_file, tmp_path):
         make_agent("nowhere.py:MyAgent")
     with pytest.raises(ValueError, match="has no method update"):
         make_agent(f"{my_file}:Half")
-    with pytest.raises(ValueError, match=r"unknown name .* 'Mine'.*known are MyAgent"):
+    with pytest.raises(ValueError, match=r"unknown name .* 'Mine'.*expected one of: MyAgent"):
         make_agent(f"{my_file}:Mine")
     with pytest.raises(ValueError, match="'c-' needs an index policy"):
         make_agent(f"c-{my_file}:MyAgent")

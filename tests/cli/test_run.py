@@ -38,7 +38,7 @@ def test_run_writes_everything_and_prints_a_table(tmp_path, capsys):
 
 def test_options_set_the_environment_and_the_agents(tmp_path, capsys):
     arguments = ["run", "CMAB-MovieLens-v0", "--set", "task=movie", "pad=0.4", "--rounds", "60"]
-    arguments += ["--trials", "2", "--seed", "7", "--settings", "published", "--jobs", "2"]
+    arguments += ["--trials", "2", "--seed", "7", "--parameters", "published", "--jobs", "2"]
     assert main([*arguments, "--agents", "c-ucb", "ts(beta=2)", "--out", str(tmp_path)]) == 0
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["env_kwargs"] == {"task": "movie", "pad": 0.4}
