@@ -128,7 +128,7 @@ def test_wrong_arguments_are_refused_before_a_file_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_setting_is_refused():
+def test_an_unknown_keyword_argument_is_refused():
     with pytest.raises(ValueError, match="unknown setting of PPO 'n_step': did you mean 'n_steps'"):
         train("ppo", "bernoulli", "m.zip", n_step=3)
 
@@ -165,7 +165,7 @@ def test_wrong_files_are_refused(model, tmp_path):
         dangerous = changed(model, tmp_path / "dangerous.zip", policy_pth=weights_with_code)
         with pytest.raises(ValueError, match="has no usable weights"):
             make_agent(str(dangerous))
-    with pytest.raises(ValueError, match=r"Frozen: .*'greed'; its parameters are"):
+    with pytest.raises(ValueError, match=r"TrainedAgent: .*'greed'; its parameters are"):
         make_agent(f"{model}(greed=True)")
 
 
