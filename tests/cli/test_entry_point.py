@@ -20,7 +20,7 @@ HEAVY = (
 )
 
 
-def test_version_and_help(capsys):
+def test_version_and_help_are_printed(capsys):
     for option in ("--version", "--help"):
         with pytest.raises(SystemExit) as ended:
             main([option])

@@ -140,7 +140,7 @@ def test_a_wrong_argument_ends_with_code_2_and_one_line(
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_options_take_the_place_of_python_parameters(capsys):
+def test_errors_name_options_in_place_of_python_parameters(capsys):
     options = {"n_jobs": "--jobs", "scheduler": "--scheduler"}
     print_error("n_jobs=2 and scheduler='tcp://x:1': expected one of them", options)
     print_error("agent 'mine(jobs=3, my_n_jobs=4)': use n_jobs=1", options)

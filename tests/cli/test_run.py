@@ -115,7 +115,7 @@ def test_ratings_that_are_left_out_are_counted(tmp_path, capsys):
     assert manifest["provenance"]["left_out"] == {"damaged": 1, "unrated": 0, "duplicates": 1}
 
 
-def test_repeated_options_add_up(tmp_path, capsys):
+def test_a_repeated_option_adds_to_its_earlier_values(tmp_path, capsys):
     arguments = ["run", "CMAB-MovieLens-v0", "--set", "task=movie", "--set", "pad=0.4"]
     arguments += ["--agents", "ucb", "--agents", "ts", "--rounds", "60", "--trials", "1"]
     assert main([*arguments, "--out", str(tmp_path)]) == 0
