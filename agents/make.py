@@ -15,7 +15,7 @@ from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.loading import load_target
 from cmab_gym.agents.one_trial import Copies
 from cmab_gym.agents.registry import INDEX_AGENTS, agent_class, is_policy, split_prefix
-from cmab_gym.agents.rl.frozen import Frozen
+from cmab_gym.agents.rl.trained import TrainedAgent
 
 AgentFactory = Callable[[], Agent]
 _TRAINED = ".zip"  # suffix of the files that `cmab-gym train` writes
@@ -150,7 +150,7 @@ def _named_factory(prefix: str, name: str, parameters: dict[str, Any]) -> AgentF
             )
         return _from_class(cls, prefix, parameters)
     if name.endswith(_TRAINED):
-        factory = _from_class(Frozen, "", {"path": name, **parameters})
+        factory = _from_class(TrainedAgent, "", {"path": name, **parameters})
     else:
         factory = _from_class(agent_class(prefix + name), prefix, parameters)
     factory()  # so that a wrong parameter or a missing package raises at once

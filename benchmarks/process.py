@@ -29,7 +29,7 @@ def measured(program: str, *arguments: str, limit: float | None = None) -> dict[
 
     Args:
         program: the program.
-        arguments: in its `sys.argv`.
+        arguments: the program's arguments, in its `sys.argv`.
         limit: seconds after which the program is stopped.
 
     Returns:

@@ -20,12 +20,12 @@ LARGE = (
 READERS = ("cmab_gym", "duckdb", "polars", "pandas")
 PROGRAM = """
 import sys
-from cmab_gym.envs_data.bundle import bundled_tables
+from cmab_gym.envs_data.bundle import bundled_specs
 from cmab_gym.envs_data.reader import read_ratings
 ratings = read_ratings(sys.argv[1])
-for table in bundled_tables():
-    if table.source == 'movielens':
-        table.survey(ratings)
+for spec in bundled_specs():
+    if spec.source == 'movielens':
+        spec.take(ratings)
 """
 
 

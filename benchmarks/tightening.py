@@ -14,7 +14,7 @@ from cmab_gym.agents import UCB, CBandit, TightenedCBandit
 from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.evaluation.batch import find_model
 
-CASES: dict[str, tuple[str, dict[str, Any]]] = {
+PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
     "table1-a": ("CMAB-Tabular-v0", {"preset": "table1-a"}),
     "table1-b": ("CMAB-Tabular-v0", {"preset": "table1-b"}),
     "three-armed": ("CMAB-Tabular-v0", {"preset": "three-armed"}),
@@ -31,8 +31,8 @@ ROUNDS, TRIALS, SEED = 5000, 100, 0
 
 
 def measure() -> dict[str, Any]:
-    """Return the comparison of C-UCB and tc-ucb for each case."""
-    return {name: compare(*case) for name, case in CASES.items()}
+    """Return the comparison of C-UCB and tc-ucb for each problem."""
+    return {name: compare(*problem) for name, problem in PROBLEMS.items()}
 
 
 def compare(env_id: str, env_kwargs: dict[str, Any]) -> dict[str, Any]:

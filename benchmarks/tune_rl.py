@@ -2,8 +2,8 @@
 
 `python benchmarks/tune_rl.py PPO 40` evaluates 40 random choices from the table below, each on the
 same 4 trials of the movie task, and prints a JSON line for each. The seed differs from that of the
-comparison in the documentation, so that no trial is used for both. The settings in use come from
-this search, and from varying its best choices by hand.
+table in docs/reinforcement-learning.md, so that no trial is used for both. The settings in use come
+from this search, and from varying its best choices by hand.
 """
 
 import json

@@ -36,7 +36,7 @@ def whole_number(name: str, value: Any, at_least: int, remedy: str = "") -> int:
         number = at_least - 1
     if number < at_least or isinstance(value, bool):
         expected = f"expected an integer of at least {at_least}"
-        raise ValueError(sentence(f"{name}={value!r}: {expected}", remedy))
+        raise ValueError(with_remedy(f"{name}={value!r}: {expected}", remedy))
     return number
 
 
@@ -49,7 +49,7 @@ def number_between(name: str, value: Any, low: float, high: float, remedy: str =
     number = _as_float(value)
     if not low <= number <= high:
         limits = f"a number from {low:g} to {high:g}" if high < math.inf else f"{low:g} or more"
-        raise ValueError(sentence(f"{name}={value!r}: expected {limits}", remedy))
+        raise ValueError(with_remedy(f"{name}={value!r}: expected {limits}", remedy))
     return number
 
 
@@ -61,7 +61,7 @@ def positive(name: str, value: Any, remedy: str = "") -> float:
     """
     number = _as_float(value)
     if not 0 < number < math.inf:
-        raise ValueError(sentence(f"{name}={value!r}: expected a number above 0", remedy))
+        raise ValueError(with_remedy(f"{name}={value!r}: expected a number above 0", remedy))
     return number
 
 
@@ -89,7 +89,7 @@ def finite(name: str, array: AnyArray, remedy: str = "") -> None:
     if not np.isfinite(array).all():
         position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         message = f"{name}{list(position)} is {array[position]}: expected finite numbers"
-        raise ValueError(sentence(message, remedy))
+        raise ValueError(with_remedy(message, remedy))
 
 
 def numbers(name: str, value: Any) -> FloatArray:
@@ -133,11 +133,6 @@ def arms_in_range(name: str, value: Any, n_trials: int, n_arms: int) -> IntArray
     return arms.astype(np.int64, copy=False)
 
 
-def _as_float(value: Any) -> float:
-    is_number = isinstance(value, int | float | np.integer | np.floating)
-    return float(value) if is_number and not isinstance(value, bool) else math.nan
-
-
 def choice(name: str, value: Any, known: Iterable[str]) -> str:
     """Return value if it is one of the known names.
 
@@ -152,12 +147,22 @@ def choice(name: str, value: Any, known: Iterable[str]) -> str:
 
 def unknown(kind: str, value: Any, known: Sequence[str]) -> str:
     """Return the message for an unknown name, with the nearest names and all known ones."""
+    return f"unknown {kind} {value!r}: {expected_names(value, known)}"
+
+
+def expected_names(value: Any, known: Sequence[str]) -> str:
+    """Return the part of a message that suggests the nearest names and lists all known ones."""
     lower = {name.lower(): name for name in known}
     near = [lower[name] for name in difflib.get_close_matches(str(value).lower(), lower, n=3)]
-    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    return f"unknown {kind} {value!r}: {hint}known are {', '.join(known)}"
+    hint = f"did you mean {' or '.join(map(repr, near))}? Expected" if near else "expected"
+    return f"{hint} one of: {', '.join(known)}"
 
 
-def sentence(text: str, remedy: str) -> str:
+def with_remedy(text: str, remedy: str) -> str:
     """Join what is wrong and the remedy, if any."""
     return f"{text}; {remedy}" if remedy else text
+
+
+def _as_float(value: Any) -> float:
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    return float(value) if is_number and not isinstance(value, bool) else math.nan

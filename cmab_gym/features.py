@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from cmab_gym.arrays import FloatArray
+from cmab_gym.arrays import Float32Array, FloatArray
 
 UNPULLED_MEAN = 0.5  # the scaled mean of an arm without a pull: the middle of the rewards' interval
 
@@ -25,7 +25,7 @@ def history_features(
     t: ArrayLike,
     horizon: int,
     reward_bounds: tuple[float, float],
-) -> NDArray[np.float32]:
+) -> Float32Array:
     """Describe the history of B trials of a bandit by numbers in [0, 1].
 
     A row holds, one after the other, with n_k the pulls of arm k:
@@ -55,7 +55,7 @@ def history_features(
     n_trials, n_arms = count.shape
     features = np.zeros((n_trials, n_history_features(n_arms)))
     share, log_share, mean, last = (
-        features[:, place * n_arms : (place + 1) * n_arms] for place in range(4)
+        features[:, block * n_arms : (block + 1) * n_arms] for block in range(4)
     )
     np.divide(count, horizon, out=share)
     np.divide(np.log1p(count), np.log1p(horizon), out=log_share)
@@ -67,7 +67,7 @@ def history_features(
     return np.clip(features, 0, 1).astype(np.float32)
 
 
-def reward_features(values: ArrayLike, reward_bounds: tuple[float, float]) -> NDArray[np.float32]:
+def reward_features(values: ArrayLike, reward_bounds: tuple[float, float]) -> Float32Array:
     """Scale rewards or pseudo-rewards to [0, 1], like the means of `history_features`.
 
     Args:

@@ -129,13 +129,15 @@ class BanditProblem:
         """
         index = np.searchsorted(self._cuts, rewards, side="right")
         if self.reward_edges is None:
-            right = np.abs(self.reward_support[index] - rewards) <= self.tolerance
+            valid = np.abs(self.reward_support[index] - rewards) <= self.tolerance
         else:
-            right = (rewards >= self.reward_bounds[0]) & (rewards <= self.reward_bounds[1])
-        if not right.all():
-            value = np.asarray(rewards)[~right].flat[0]  # ~, so that NaN is wrong
-            rule = f"one of {self.reward_support}" if self.reward_edges is None else "inside"
-            raise ValueError(f"reward {value}: expected {rule} {self.reward_bounds}")
+            valid = (rewards >= self.reward_bounds[0]) & (rewards <= self.reward_bounds[1])
+        if not valid.all():
+            value = np.asarray(rewards)[~valid].flat[0]  # ~, so that NaN is wrong
+            expected = f"a number inside {self.reward_bounds}"
+            if self.reward_edges is None:
+                expected = f"one of {self.reward_support}"
+            raise ValueError(f"reward {value}: expected {expected}")
         return index
 
     def _check_rewards(self) -> None:
@@ -146,7 +148,9 @@ class BanditProblem:
         if np.any(np.diff(support) <= 0):
             raise ValueError(f"reward_support={support}: expected increasing rewards; sort them")
         if support[0] < low or support[-1] > high:
-            raise ValueError(f"reward_support={support}: expected inside {self.reward_bounds}")
+            raise ValueError(
+                f"reward_support={support}: expected rewards inside {self.reward_bounds}"
+            )
         edges = self.reward_edges
         if edges is not None and not (
             edges.shape == (support.size + 1,)

@@ -1,13 +1,13 @@
 """Ratings, surveys of them, and the bundled aggregate tables."""
 
 from cmab_gym.envs_data.arms import Arms, genre_arms, listed_arms, most_rated_arms
-from cmab_gym.envs_data.bundle import bundled_survey, bundled_tables
+from cmab_gym.envs_data.bundle import SurveySpec, bundled_specs, bundled_survey
 from cmab_gym.envs_data.methods import Method, Validation, validate
 from cmab_gym.envs_data.pooled import Pooled
 from cmab_gym.envs_data.ratings import Ratings
 from cmab_gym.envs_data.reader import read_ratings, read_table
 from cmab_gym.envs_data.split import Split
-from cmab_gym.envs_data.survey import Survey, halves, take_survey
+from cmab_gym.envs_data.survey import Survey, split_ratings, take_survey
 
 __all__ = [
     "Arms",
@@ -16,15 +16,16 @@ __all__ = [
     "Ratings",
     "Split",
     "Survey",
+    "SurveySpec",
     "Validation",
+    "bundled_specs",
     "bundled_survey",
-    "bundled_tables",
     "genre_arms",
-    "halves",
     "listed_arms",
     "most_rated_arms",
     "read_ratings",
     "read_table",
+    "split_ratings",
     "take_survey",
     "validate",
 ]

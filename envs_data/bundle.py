@@ -53,13 +53,13 @@ SOURCES = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table, by the arguments of its survey.
+class SurveySpec:
+    """The arguments of a bundled survey.
 
     Args:
         source: a key of `SOURCES`.
         task: "genre", "movie" or "book".
-        train_share: share of the ratings in the training half.
+        train_share: share of the ratings that training users gave.
         draw: the number of the genre draw; 0 for other tasks.
     """
 
@@ -70,7 +70,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """The name of its file, without the extension."""
+        """The name of the survey's file, without the extension."""
         draw = f"-draw{self.draw}" if self.task == "genre" else ""
         return f"{self.source}-{self.task}{draw}-train{round(100 * self.train_share):02d}"
 
@@ -80,8 +80,8 @@ class Table:
             return genre_arms(ratings, "random", self.draw)
         return most_rated_arms(ratings, {"movie": 50, "book": 25}[self.task])
 
-    def survey(self, ratings: Ratings) -> Survey:
-        """Build the table."""
+    def take(self, ratings: Ratings) -> Survey:
+        """Take the survey."""
         licence = SOURCES[self.source].licence
         return take_survey(
             ratings,
@@ -97,64 +97,64 @@ SHARES = (0.5, 0.1)
 GENRE_DRAWS = 5
 
 
-def bundled_tables() -> tuple[Table, ...]:
-    """List the tables that come with the package."""
+def bundled_specs() -> tuple[SurveySpec, ...]:
+    """List the surveys that come with the package."""
     return (
-        *(Table("movielens", "genre", s, draw) for s in SHARES for draw in range(GENRE_DRAWS)),
-        *(Table("movielens", "movie", s) for s in SHARES),
-        *(Table("goodreads", "book", s) for s in SHARES),
+        *(SurveySpec("movielens", "genre", s, draw) for s in SHARES for draw in range(GENRE_DRAWS)),
+        *(SurveySpec("movielens", "movie", s) for s in SHARES),
+        *(SurveySpec("goodreads", "book", s) for s in SHARES),
     )
 
 
 @cache
-def bundled_survey(table: Table) -> Survey:
-    """Load a table that comes with the package.
+def bundled_survey(spec: SurveySpec) -> Survey:
+    """Load a survey that comes with the package.
 
     Raises:
-        ValueError: the table is not bundled.
+        ValueError: the survey is not bundled.
     """
-    if table not in bundled_tables():
+    if spec not in bundled_specs():
         shares = " or ".join(f"{share:g}" for share in sorted(SHARES))
-        draws = f" and genre_draw from 0 to {GENRE_DRAWS - 1}" if table.task == "genre" else ""
+        draws = f" and genre_draw from 0 to {GENRE_DRAWS - 1}" if spec.task == "genre" else ""
         raise ValueError(
-            f"no table of train_share={table.train_share:g} and genre_draw={table.draw} is "
+            f"no table of train_share={spec.train_share:g} and genre_draw={spec.draw} is "
             f"bundled: expected train_share {shares}{draws}; for other values pass "
-            f"data='path/to/{SOURCES[table.source].archive[0]}'"
+            f"data='path/to/{SOURCES[spec.source].archive[0]}'"
         )
-    with as_file(files("cmab_gym.envs_data") / "bundled" / f"{table.name}.npz") as path:
+    with as_file(files("cmab_gym.envs_data") / "bundled" / f"{spec.name}.npz") as path:
         return Survey.load(path)
 
 
-def survey_of(table: Table, data: str | Path | None = None) -> Survey:
-    """Load a bundled table, or build any table from a raw archive.
+def survey_of(spec: SurveySpec, data: str | Path | None = None) -> Survey:
+    """Load a bundled survey, or take any survey of a raw archive.
 
     Args:
-        table: the table.
+        spec: the arguments of the survey.
         data: path of the raw archive, or name of a data set in the cache; None takes the bundled
-            table.
+            survey.
 
     Raises:
-        ValueError: without `data`, the table is not bundled; or the archive holds other ratings.
+        ValueError: without `data`, the survey is not bundled; or the archive holds other ratings.
         FileNotFoundError: `data` does not exist.
     """
-    checks.number_between("train_share", table.train_share, 0, 1, "it is a share of the ratings")
+    checks.number_between("train_share", spec.train_share, 0, 1, "it is a share of the ratings")
     if data is None:
-        return bundled_survey(table)
+        return bundled_survey(spec)
     path = locate(data).resolve()
-    return _built(table, path, stamp(path))
+    return _taken(spec, path, stamp(path))
 
 
 @lru_cache(maxsize=16)
-def _built(table: Table, path: Path, _: Hashable) -> Survey:
-    """Build a table, again only when the archive has changed."""
+def _taken(spec: SurveySpec, path: Path, _: Hashable) -> Survey:
+    """Take a survey, again only when the archive has changed."""
     ratings = read_ratings(path)
-    wanted = SOURCES[table.source].name
+    wanted = SOURCES[spec.source].name
     if not ratings.source.startswith(wanted):
         raise ValueError(
             f"{path} holds {ratings.source}: expected {wanted}; for other ratings use "
             "CMAB-Ratings-v0"
         )
-    return table.survey(ratings)
+    return spec.take(ratings)
 
 
 def build_tables(raw: str | Path, out: str | Path) -> Iterator[Path]:
@@ -171,10 +171,10 @@ def build_tables(raw: str | Path, out: str | Path) -> Iterator[Path]:
     Path(out).mkdir(parents=True, exist_ok=True)
     for name, archive in archives.items():
         ratings = read_ratings(archive)
-        for table in bundled_tables():
-            if table.source == name:
-                path = Path(out) / f"{table.name}.npz"
-                table.survey(ratings).save(path)
+        for spec in bundled_specs():
+            if spec.source == name:
+                path = Path(out) / f"{spec.name}.npz"
+                spec.take(ratings).save(path)
                 yield path
 
 

@@ -115,7 +115,7 @@ def _try_repeatedly(source: Dataset, transfer: Transfer, attempts: int) -> None:
             reason = error
         except Refused as error:
             kind = FileNotFoundError if error.gone else ConnectionError
-            remedy = f"give another address as url=, {by_hand}"
+            remedy = f"pass another address with url=..., {by_hand}"
             raise kind(f"{error}: expected {source.file}; {remedy}") from error
         else:
             return
@@ -132,7 +132,7 @@ def _check(source: Dataset, transfer: Transfer) -> None:
         record_checksum(source, transfer.partial)
     elif (found := checksum_like(expected, transfer.partial)) != expected:
         transfer.discard()
-        remedy = "fetch it again, or give another address as url="
+        remedy = "fetch it again, or pass another address with url=..."
         if source.checksum is None:
             remedy = f"to accept a new version, delete {record_path(source)} and fetch it again"
         raise ValueError(

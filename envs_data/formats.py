@@ -135,9 +135,8 @@ def ratings_layout(files: Files) -> Layout:
     found = [each for name in names if (each := _layout(name, files.head(name, strict=single)))]
     if not found:
         raise ValueError(
-            f"{files.path} holds no ratings that are known, only {list(names[:8])}: expected "
-            f"{SUPPORTED}; for any other table name its columns: from_ratings(path, user=..., "
-            "item=..., rating=...)"
+            f"{files.path} is not in a known format (its files: {list(names[:8])}): expected "
+            f"{SUPPORTED}; for any other table, name its columns with user=, item= and rating="
         )
     if len(found) > 1:
         complete = [each for each in found if each.name.rsplit("/", 1)[-1] in _COMPLETE]

@@ -57,41 +57,30 @@ class Method:
         """Compute pseudo-rewards: upper bounds on the conditional means.
 
         Args:
-            pooled: the ratings of the training half.
+            pooled: the ratings of the training users.
             bounds: (low, high) of the rewards.
 
         Returns:
             float64 (K, K, R) [l, k, j], at most `high`; s_kk(r) = r.
         """
-        return self._bounds(pooled, bounds, unknown=bounds[1], sign=+1)
-
-    def lower(self, pooled: Pooled, bounds: tuple[float, float]) -> FloatArray:
-        """Compute pseudo-lower bounds in the same way, float64 (K, K, R), at least `low`."""
-        return self._bounds(pooled, bounds, unknown=bounds[0], sign=-1)
-
-    def _bounds(
-        self, pooled: Pooled, bounds: tuple[float, float], unknown: float, sign: int
-    ) -> FloatArray:
-        table = self._shifted_means(pooled, bounds[1] - bounds[0], unknown, sign)
+        low, high = bounds
+        table = self._raised_means(pooled, high - low, high)
         known = (pooled.n_ratings >= self.min_support) & ~np.isnan(table)
-        table = np.where(known, np.clip(table, *bounds), unknown)
+        table = np.where(known, np.clip(table, low, high), high)
         set_own_rewards(table, pooled.support)
         return table
 
-    def _shifted_means(
-        self, pooled: Pooled, reward_range: float, unknown: float, sign: int
-    ) -> FloatArray:
+    def _raised_means(self, pooled: Pooled, reward_range: float, high: float) -> FloatArray:
         if self.name == "mean+sd":
-            return pooled.mean + sign * self.deviations * pooled.deviation
+            return pooled.mean + self.deviations * pooled.deviation
         if self.name == "soft":
-            return pooled.mean * (1 - self.delta) + unknown * self.delta
+            return pooled.mean * (1 - self.delta) + high * self.delta
         if self.name == "hoeffding":
             n_users = np.maximum(pooled.n_raters, 1)
             radius: FloatArray = reward_range * np.sqrt(np.log(1 / self.delta) / (2 * n_users))
-            return pooled.mean + sign * radius
+            return pooled.mean + radius
         if self.name == "bootstrap":
-            level = 1 - self.delta if sign > 0 else self.delta
-            return pooled.bootstrap_quantile(level, _RESAMPLES, _SEED)
+            return pooled.bootstrap_quantile(1 - self.delta, _RESAMPLES, _SEED)
         return pooled.mean
 
 
@@ -117,16 +106,13 @@ class Validation:
         return self.violated / self.entries if self.entries else 0.0
 
 
-def validate(
-    table: FloatArray, held_out: Pooled, min_support: int = 1, lower: bool = False
-) -> Validation:
+def validate(table: FloatArray, held_out: Pooled, min_support: int = 1) -> Validation:
     """Compare pseudo-rewards with the conditional means of held-out users.
 
     Args:
         table: float64 (K, K, R), pseudo-rewards [l, k, j].
-        held_out: ratings of users who were not surveyed, the second part of `halves`.
+        held_out: ratings of users who were not surveyed, the second part of `split_ratings`.
         min_support: conditional means of fewer ratings are not compared.
-        lower: whether the table holds pseudo-lower bounds, which are violated from the other side.
 
     Raises:
         ValueError: the shape of the table does not fit the ratings, or an entry is not finite.
@@ -136,7 +122,7 @@ def validate(
     enough = held_out.n_ratings >= checks.whole_number("min_support", min_support, 1)
     compared = enough & ~np.eye(held_out.n_arms, dtype=np.bool_)[:, :, None]
     checks.finite("table", np.asarray(table))
-    excess = (table - held_out.mean if lower else held_out.mean - table)[compared]
+    excess = (held_out.mean - table)[compared]
     violated = excess[excess > 1e-9]
     return Validation(
         int(compared.sum()),

@@ -54,7 +54,7 @@ class Ratings:
             shapes["times"] = self.times.shape
         if len(set(shapes.values())) != 1 or self.stars.ndim != 1 or not self.stars.size:
             raise ValueError(f"ratings have columns {shapes}: expected one length, at least 1")
-        checks.finite("stars", self.stars, "drop these rows, as by frame.dropna()")
+        checks.finite("stars", self.stars, "drop these rows, for example with frame.dropna()")
 
     @classmethod
     def from_columns(
@@ -148,7 +148,8 @@ def coded(kind: str, ids: AnyArray) -> tuple[AnyArray, IntArray]:
     if wrong:
         raise ValueError(
             f"{kind} id {wrong[0]!r} of type {type(wrong[0]).__name__}: expected integers, or "
-            "strings alone; fill missing ids and convert, as with .astype(int) or .astype(str)"
+            "strings alone; fill missing ids and convert, for example with .astype(int) or "
+            ".astype(str)"
         )
     order = np.argsort(known.astype(str), kind="stable")
     return np.asarray(known)[order], np.argsort(order)[positions].astype(np.int64, copy=False)

@@ -1,4 +1,4 @@
-"""`Split`: the users in the training half, who are surveyed, and those in the test half."""
+"""`Split`: the training users, who are surveyed, and the test users."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Split:
     """Order the users, and take the shortest prefix that holds more than a share of the ratings.
 
     Args:
-        train_share: share of the ratings in the training half, from 0 to below 1.
+        train_share: share of the ratings that training users gave, from 0 to below 1.
         order: the order of the users: "heavy-users", most ratings first, as in the paper;
             "random"; or "by-time", the earliest first rating first.
         seed: seed of the order "random".
@@ -47,14 +47,14 @@ class Split:
         object.__setattr__(self, "seed", checks.whole_number("split_seed", self.seed, 0))
 
     def training_users(self, user: IntArray, times: IntArray | None = None) -> BoolArray:
-        """Choose the training half.
+        """Choose the training users.
 
         Args:
             user: int64 (N,), the user of each rating, from 0 to U - 1; ties are broken by user.
             times: int64 (N,), when each rating was made; needed by "by-time".
 
         Returns:
-            bool (U,), whether each user is in the training half.
+            bool (U,), whether each user is a training user.
 
         Raises:
             ValueError: no user would be left for the test, or times are needed but missing or

@@ -1,4 +1,4 @@
-"""`Survey`: a pseudo-reward table from the training half of the users, and the test half."""
+"""`Survey`: pseudo-rewards from the training users, and the ratings of the test users."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ FORMAT = 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Survey:
-    """The pseudo-rewards of the training half, and the reward histograms of the test half.
+    """The pseudo-rewards of the training users, and the reward histograms of the test users.
 
     Args:
-        pseudo_rewards: float64 (K, K, R), pseudo-rewards [l, k, j] of the training half.
-        test_counts: float64 (K, R), how often each arm got each reward in the test half.
+        pseudo_rewards: float64 (K, K, R), pseudo-rewards [l, k, j] of the training users.
+        test_counts: float64 (K, R), how often each arm got each reward from test users.
         reward_support: float64 (R,), the possible rewards, increasing.
         reward_bounds: (low, high), the interval that holds every reward.
         arm_names: K names.
@@ -148,19 +148,20 @@ def take_survey(
     reward_support: ArrayLike | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Survey:
-    """Split the users, and compute the pseudo-rewards of the training half.
+    """Split the users, and compute the pseudo-rewards of the training users.
 
     Args:
         ratings: the ratings.
         arms: the arms.
-        split: which users are in the training half.
+        split: which users are training users.
         method: how upper bounds are computed from their ratings.
         reward_support: the possible ratings, increasing; None takes those that occur.
         provenance: what to record in the result in addition to sizes, arguments, and the number of
-            entries that the test half violates.
+            entries that the test users violate.
 
     Raises:
-        ValueError: a rating is not in the support, a half is empty, or an arm has no test rating.
+        ValueError: a rating is not in the support, there are no test users, or an arm has no test
+            rating.
 
     Source: Sections 2.2 and 5.1 of the paper. The cost is that of `Pooled`, after a step of
     O(N log N) for N ratings.
@@ -182,7 +183,7 @@ def take_survey(
         raise ValueError(f"reward_support={support}: expected increasing numbers, without repeats")
     checks.finite("reward_support", support)
     bounds = (float(support[0]), float(support[-1]))
-    training, test = halves(ratings, arms, split, support)
+    training, test = split_ratings(ratings, arms, split, support)
     counts = _histograms(test, arms.names, split.train_share)
     table = method.upper(training, bounds)
     computed = {
@@ -201,15 +202,15 @@ def take_survey(
     return Survey(table, counts, support, bounds, arms.names, "stars", merged)
 
 
-def halves(
+def split_ratings(
     ratings: Ratings, arms: Arms, split: Split, reward_support: ArrayLike
 ) -> tuple[Pooled, Pooled]:
-    """Split ratings by user into the training half and the test half.
+    """Split ratings into those of the training users and those of the test users.
 
     Args:
         ratings: the ratings.
         arms: the arms; ratings of other items do not count.
-        split: which users are in the training half.
+        split: which users are training users.
         reward_support: the possible ratings, increasing.
 
     Raises:
@@ -225,14 +226,14 @@ def halves(
     in_training = split.training_users(user, times)[user]
     training, test = (
         Pooled(
-            (own := _renumbered(user[half])),
-            arm[half],
-            level[half],
+            (own := _renumbered(user[part])),
+            arm[part],
+            level[part],
             int(own.max()) + 1,
             len(arms.names),
             support,
         )
-        for half in (in_training, ~in_training)
+        for part in (in_training, ~in_training)
     )
     return training, test
 

@@ -167,7 +167,7 @@ class Transfer:
             self.discard()
             raise ValueError(
                 f"{self.url} has a file of {total:,} bytes: expected {self.size:,}; nothing was "
-                "kept: give the address of the right file as url="
+                "kept: pass the address of the right file with url=..."
             )
         return start, self.size if total is None else total
 

@@ -21,7 +21,7 @@ MEANS = np.array([[0.5, 0.75, 0.0]])
 SUMS = np.array([[[3.0, 5.1, 2.4], [2.7, 2.25, 2.1], [0.0, 0.0, 0.0]]])
 
 
-def test_algorithm_1_by_hand():
+def test_the_steps_of_algorithm_1_agree_with_those_computed_by_hand():
     significant = significant_arms(PULLS, 9)
     assert significant.tolist() == [[True, True, False]]  # 6 and 3 of 9 pulls of 3 arms; 0 is less
     assert best_mean(MEANS, significant).tolist() == [[0.75]]

@@ -22,7 +22,7 @@ INSTALLS = ("run", "test")  # marks of the blocks that make a virtual environmen
 SHORTER = {
     " --jobs 2": "",
     "reproduce 5a 11 --quick": "reproduce 5a --rounds 40 --trials 2 --jobs 1",
-    "--settings published": "--settings published --trials 10",
+    "--parameters published": "--parameters published --trials 10",
     "horizon=50, render_mode": "horizon=5, render_mode",
     "arm in range(50)": "arm in range(5)",
     "ppo a2c": "ppo",

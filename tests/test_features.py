@@ -10,7 +10,7 @@ from cmab_gym.features import history_features, n_history_features
 from cmab_gym.history import History
 
 
-def test_a_row_by_hand():
+def test_a_row_of_features_is_the_one_computed_by_hand():
     pulls, means = [[2, 0, 1], [0, 0, 0]], [[2.0, 0, 5], [0, 0, 0]]
     row, empty = history_features(pulls, means, [2, -1], [5, 0], [3, 0], 7, (1, 5))
     logs = np.log([3, 1, 2]) / np.log(8)
@@ -20,7 +20,7 @@ def test_a_row_by_hand():
     assert row.dtype == np.float32
 
 
-def test_one_number_of_rounds_serves_all_trials():
+def test_all_trials_may_share_one_number_of_rounds():
     both = [history_features(np.ones((2, 3)), np.ones((2, 3)), [0, 1], [1, 1], t, 9, (0, 1))
             for t in (3, [3, 3])]  # fmt: skip
     assert_array_equal(*both)
@@ -34,7 +34,7 @@ def test_a_bandit_of_one_reward_and_rounds_beyond_the_horizon():
 
 
 @given(st.data())
-def test_all_numbers_lie_in_the_box_and_trials_are_apart(data):
+def test_all_features_lie_between_0_and_1_and_trials_are_independent(data):
     n_arms, horizon = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 30))
     low, high = sorted(data.draw(st.tuples(*[st.floats(-1e3, 1e3)] * 2)))
     rounds = data.draw(st.integers(0, horizon))

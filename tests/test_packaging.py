@@ -71,7 +71,7 @@ def test_the_wheel_works_from_anywhere(wheel, tmp_path):
     assert found == "['c-ts']\n"
 
 
-def test_the_links_show_the_folders():
+def test_the_symbolic_links_lead_to_the_folders():
     for name, target in (("agents", "../agents"), ("envs_data", "../envs_data")):
         link = REPOSITORY / "cmab_gym" / name
         assert link.is_symlink()
@@ -88,7 +88,7 @@ def test_importing_loads_nothing_heavy():
     assert json.loads(run(sys.executable, "-c", program)) == []
 
 
-def test_one_version():
+def test_the_package_its_citation_and_its_changelog_have_one_version():
     assert cmab_gym.__version__ == version("cmab-gym")
     assert f"version: {cmab_gym.__version__}" in (REPOSITORY / "CITATION.cff").read_text()
     assert f"## {cmab_gym.__version__}" in (REPOSITORY / "CHANGELOG.md").read_text()

@@ -36,7 +36,7 @@ def test_the_reward_range_is_the_length_of_the_interval():
         ({"pseudo_rewards": TABLE_1 - 1}, r"pseudo_rewards\[0, 0\].*set s_kk\(r\) = r"),
         ({"reward_support": [1, 0]}, r"expected increasing rewards; sort them"),
         ({"reward_support": []}, r"R >= 1"),
-        ({"reward_bounds": (0, 0.5)}, r"expected inside \(0.0, 0.5\)"),
+        ({"reward_bounds": (0, 0.5)}, r"expected rewards inside \(0.0, 0.5\)"),
         ({"reward_bounds": (1, 0)}, r"reward_bounds=\(1, 0\): expected a pair"),
         ({"reward_bounds": 3}, r"reward_bounds=3: expected a pair"),
         ({"reward_edges": [0, 1]}, r"expected 3 increasing edges"),
@@ -65,7 +65,7 @@ def test_a_bin_includes_its_lower_edge_and_the_last_bin_also_its_upper_one():
     rewards = np.array([0.0, 0.49, 0.5, 1.0])
     np.testing.assert_array_equal(made.reward_index(rewards), [0, 0, 1, 1])
     for wrong in (1.1, np.nan):
-        with pytest.raises(ValueError, match=rf"reward {wrong}: expected inside"):
+        with pytest.raises(ValueError, match=rf"reward {wrong}: expected a number inside"):
             made.reward_index(np.array([wrong]))
 
 

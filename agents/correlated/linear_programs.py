@@ -11,7 +11,7 @@ import numpy as np
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 
-_PRICE = 1e4  # of a slack, in ranges of the reward: no vector is steeper
+_PRICE = 1e4  # cost of a unit of slack, in reward ranges; larger than any dual value
 _SLACK = 1e-7  # a slack up to here is the solver's rounding
 
 

@@ -32,7 +32,8 @@ class TightBounds:
 
     def __init__(self, history: CorrelatedHistory) -> None:
         problem = history.problem
-        trials, n_arms, n_rewards = history.counts.shape  # the first reading starts the count
+        # Reading `history.counts` makes the history keep counts from now on.
+        trials, n_arms, n_rewards = history.counts.shape
         self.tightening = Tightening(problem)
         self.values = np.full((trials, n_arms, n_arms), np.inf)
         self._history = history

@@ -26,8 +26,9 @@ class TightenedCBandit(CBandit):
     rounded marginal) met: at most O(K log T) in a trial, 0.3 ms each with five rewards, shared by
     the trials. Memory O(K^2 R) per trial.
 
-    Guarantee: none is proven. With two arms and finitely many rewards, an arm that no distribution
-    that satisfies the table makes best is ruled out, so that regret stays bounded in practice.
+    Guarantee: none is proven. With two arms and finitely many rewards, an arm that is not best
+    under any distribution satisfying the table is ruled out, so that regret stays bounded in
+    practice.
 
     Source: `cmab_gym.agents.correlated.tightening`.
 

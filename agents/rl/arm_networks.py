@@ -8,18 +8,15 @@ needed.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
-from cmab_gym.arrays import FloatArray
+from cmab_gym.arrays import Float32Array, FloatArray
 
-FeatureArray: TypeAlias = NDArray[np.float32]
 _PER_ARM, _SHARED = 4, 2  # `history_features` has 4 K + 2 numbers
 _MEAN = 2  # index of the mean among an arm's 4 numbers
 _INPUTS = _PER_ARM + _SHARED + 1
@@ -138,14 +135,14 @@ class ArmPolicy(ActorCriticPolicy):
         return {**super()._get_constructor_parameters(), "width": self._width}
 
 
-def scores_of(network: ArmScores, features: FeatureArray) -> FloatArray:
+def scores_of(network: ArmScores, features: Float32Array) -> FloatArray:
     """Compute scores with a network in float64.
 
     Float64 and a single thread make a trial's scores the same in any batch, up to negligible
     rounding errors.
 
     Args:
-        network: in float64.
+        network: the network, in float64.
         features: float32 (B, 4 K + 2).
 
     Returns:

@@ -56,7 +56,7 @@ class Learner:
         """Let the model learn from the reward of its last arm and choose the next arm.
 
         Args:
-            reward: of the last arm; ignored before the first arm.
+            reward: the last arm's reward; ignored before the first arm.
 
         Raises:
             RuntimeError: the learner has ended.

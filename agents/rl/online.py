@@ -65,7 +65,7 @@ class OnlineAgent(Copies):
             the settings.
 
     Attributes:
-        settings: dict of the keyword arguments in use.
+        keyword_arguments: dict of those in use.
 
     Raises:
         ValueError: stable-baselines3 is not installed, or an argument is unknown or out of range.
@@ -81,10 +81,10 @@ class OnlineAgent(Copies):
         tuned = TUNED[self.algorithm] if settings == "tuned" else {}
         if "n_steps" in overrides and {"n_steps", "batch_size"} <= tuned.keys():
             tuned = {**tuned, "batch_size": overrides["n_steps"]}  # PPO's batch is a whole rollout
-        self.settings = {**tuned, **overrides}
+        self.keyword_arguments = {**tuned, **overrides}
         given = {"settings": settings, "horizon": horizon, **overrides}
         self._described = ", ".join(f"{key}={value!r}" for key, value in given.items())
-        make = partial(_model, algorithm_class, self.settings)
+        make = partial(_model, algorithm_class, self.keyword_arguments)
         super().__init__(partial(OnlineTrial, make, horizon))
 
     def __repr__(self) -> str:
@@ -122,11 +122,12 @@ class DQN(OnlineAgent):
     algorithm = "DQN"
 
 
-def _model(algorithm_class: Any, settings: dict[str, Any], env: gym.Env[Any, Any]) -> Any:
+def _model(algorithm_class: Any, keyword_arguments: dict[str, Any], env: gym.Env[Any, Any]) -> Any:
     """Make a model that prints and writes nothing."""
     from stable_baselines3.common.logger import Logger
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    model = algorithm_class("MlpPolicy", DummyVecEnv([lambda: env]), device="cpu", **settings)
+    vec_env = DummyVecEnv([lambda: env])
+    model = algorithm_class("MlpPolicy", vec_env, device="cpu", **keyword_arguments)
     model.set_logger(Logger(None, []))
     return model

@@ -2,7 +2,7 @@
 
 Arguments that are not listed keep stable-baselines3's defaults; `settings="default"` keeps all of
 them. The tuned values were found on `CMAB-MovieLens-v0` with task="movie", with other trials than
-those of the README's table.
+those of the table in docs/reinforcement-learning.md.
 
 A bandit has one state and immediate rewards. So nothing is discounted or bootstrapped (gamma 0),
 and a network without hidden layers, with one output for each arm, is enough.

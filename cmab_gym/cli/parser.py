@@ -65,7 +65,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "(default 100)",
     )
     run.add_argument(
-        "--settings",
+        "--parameters",
         choices=("default", "published"),
         default="default",
         help="parameters of the agents; published: B and beta of the paper's figures 10 to 15",
@@ -84,7 +84,12 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 
 
 def _add_sweep(sweep: argparse.ArgumentParser) -> None:
-    sweep.add_argument("file", metavar="FILE", help="a sweep in YAML (see the README)")
+    sweep.add_argument(
+        "file",
+        metavar="FILE",
+        help="a YAML file with the keys environments, agents, seeds, rounds, trials, checkpoints "
+        "(see docs/sweeps.md)",
+    )
     sweep.add_argument(
         "--out",
         default="sweep",
@@ -99,16 +104,18 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
 def _add_train(train: argparse.ArgumentParser) -> None:
     train.add_argument("algorithm", metavar="ALGORITHM", help="a2c or ppo")
     train.add_argument(
-        "--on", required=True, metavar="PROBLEMS", help="problems to train on: genre or tabular"
+        "--on", required=True, metavar="PROBLEMS", help="problems to train on: genre or bernoulli"
     )
-    _add_whole(train, "--arms", "arms, for tabular (default 10)", at_least=2)
+    _add_whole(train, "--arms", "arms, for bernoulli (default 10)", at_least=2)
     _add_whole(train, "--steps", "pulls in all episodes together", 2_000_000)
     _add_whole(train, "--horizon", "rounds per episode", 1000)
     _add_seed(train)
     train.add_argument(
         "--out", required=True, metavar="FILE", help="file to write, such as model.zip"
     )
-    train.set_defaults(command="train:run", option_of={"n_arms": "--arms", "arms": "--arms"})
+    train.set_defaults(
+        command="train:run", option_of={"n_arms": "--arms", "on": "--on", "path": "--out"}
+    )
 
 
 def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
@@ -144,7 +151,8 @@ def _add_data(data: argparse.ArgumentParser) -> None:
     commands = data.add_subparsers(required=True, metavar="COMMAND")
     fetch = commands.add_parser("fetch", help="download a data set into the cache")
     fetch.add_argument("name", help="a data set (see `cmab-gym data list`)")
-    fetch.set_defaults(command="data:fetch_data")
+    fetch.add_argument("--url", help="another address of the same file")
+    fetch.set_defaults(command="data:fetch_data", option_of={"url": "--url"})
     commands.add_parser("list", help="list the data sets").set_defaults(command="data:list_data")
     verify = commands.add_parser("verify", help="compare cached files with their checksums")
     verify.add_argument("names", nargs="*", help="data sets (default: all that are cached)")

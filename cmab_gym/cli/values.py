@@ -56,7 +56,7 @@ class AddAgents(argparse.Action):
             if agents.count(agent) > 1:
                 raise UsageError(
                     f"{option}: {quote(agent)} is given twice: expected each agent once; to "
-                    "compare parameters, give them in brackets, such as 'ucb(B=2)'"
+                    "compare parameters, give them in parentheses, such as 'ucb(B=2)'"
                 )
         setattr(namespace, self.dest, agents)
 
@@ -74,7 +74,9 @@ class AddKeywords(argparse.Action):
             if not key or not value:
                 raise UsageError(f"{option} {quote(text)}: expected KEY=VALUE, such as task=movie")
             if key in keywords:
-                raise UsageError(f"{option}: {key}= is given twice: expected each keyword once")
+                raise UsageError(
+                    f"{option}: {key}= is given twice: expected each keyword argument once"
+                )
             keywords[key] = _literal(value)
         setattr(namespace, self.dest, keywords)
 

@@ -9,6 +9,7 @@ from typing import Any
 from cmab_gym import checks
 from cmab_gym.models.base import BanditModel
 
+COMMON = ("horizon", "step_info", "draws", "render_mode")  # arguments of every family
 HORIZON = 5000  # rounds of an episode by default
 
 
@@ -22,7 +23,7 @@ def build_model(env_class: Any, env_kwargs: Mapping[str, Any]) -> BanditModel:
     for name in env_kwargs:
         if name not in known:
             family = env_class.__name__.removesuffix("Env").removesuffix("Vector")
-            names = [*known, "horizon", "step_info", "render_mode"]
+            names = [*known, *COMMON]
             raise ValueError(checks.unknown(f"keyword argument of {family}", name, names))
     model: BanditModel = env_class.build_model(**env_kwargs)
     return model

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
-from cmab_gym.envs_data.bundle import Table, survey_of
+from cmab_gym.envs_data.bundle import SurveySpec, survey_of
 from cmab_gym.models.histogram import HistogramModel
 
 
@@ -18,7 +18,7 @@ def goodreads_model(
     data: str | Path | None = None,
 ) -> HistogramModel:
     """Build the model of `CMAB-Goodreads-v0`; the arguments are those of `GoodreadsEnv`."""
-    return survey_of(Table("goodreads", "book", train_share), data).model(mask, pad, mask_seed)
+    return survey_of(SurveySpec("goodreads", "book", train_share), data).model(mask, pad, mask_seed)
 
 
 class GoodreadsEnv(BanditEnv):
@@ -50,7 +50,7 @@ class GoodreadsEnv(BanditEnv):
         pad: buffer q that is added to the pseudo-rewards; default 0.1.
         mask_seed: seed of the choice that `mask` makes; default 0.
         data: path of an archive in the layout of goodbooks-10k, to build any other table.
-        horizon, step_info, render_mode: see `BanditEnv`.
+        horizon, step_info, draws, render_mode: see `BanditEnv`.
 
     Registered ids:
         `CMAB-Goodreads-v0`.

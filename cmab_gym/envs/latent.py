@@ -79,7 +79,7 @@ class LatentEnv(BanditEnv):
         reward_bounds: (low, high) of the rewards; default the extremes of the functions.
         bins: R, the number of bins. More bins make the table tighter; it is valid with any number.
         delta: probability that a reward belongs to another X (soft bounds), from 0 to 1.
-        horizon, step_info, render_mode: see `BanditEnv`.
+        horizon, step_info, draws, render_mode: see `BanditEnv`.
 
     Registered ids:
         `CMAB-Latent-v0`.

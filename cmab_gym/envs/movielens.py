@@ -7,7 +7,7 @@ from pathlib import Path
 from cmab_gym import checks
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
-from cmab_gym.envs_data.bundle import Table, survey_of
+from cmab_gym.envs_data.bundle import SurveySpec, survey_of
 from cmab_gym.models.histogram import HistogramModel
 
 
@@ -28,7 +28,7 @@ def movielens_model(
             f"genre_draw={draw} with task='movie': expected task='genre'; leave genre_draw out"
         )
     default_mask, default_pad = (0.25, 0.0) if task == "genre" else (0.0, 0.1)
-    return survey_of(Table("movielens", task, train_share, draw), data).model(
+    return survey_of(SurveySpec("movielens", task, train_share, draw), data).model(
         default_mask if mask is None else mask,
         default_pad if pad is None else pad,
         draw if mask_seed is None else mask_seed,
@@ -72,7 +72,7 @@ class MovieLensEnv(BanditEnv):
         mask_seed: seed of the choice that `mask` makes; default genre_draw, so that each draw
             repeats both random choices of the paper.
         data: path of the archive `ml-1m.zip`, to build any other table.
-        horizon, step_info, render_mode: see `BanditEnv`.
+        horizon, step_info, draws, render_mode: see `BanditEnv`.
 
     Registered ids:
         `CMAB-MovieLens-v0`.

@@ -107,10 +107,10 @@ class _Layout:
     """Where the parts of a picture are.
 
     Attributes:
-        width, height: of the picture, in pixels.
+        width, height: the size of the picture, in pixels.
         left, right: ends of the axes, as shares of the width.
         top, bottom: the same, as shares of the height, from below.
-        font_size: of the arms' names and counts.
+        font_size: the font size of the arms' names and counts.
     """
 
     width: int

@@ -219,7 +219,7 @@ class RatingsEnv(BanditEnv):
         reward_support: the possible ratings; default those that occur.
         mask, pad, mask_seed: as in `MovieLensEnv`; default 0.
         on_error: "raise" (default), or "skip" to leave out damaged lines of a file.
-        horizon, step_info, render_mode: see `BanditEnv`.
+        horizon, step_info, draws, render_mode: see `BanditEnv`.
 
     Registered ids:
         `CMAB-Ratings-v0`.

@@ -19,7 +19,7 @@ class Scene:
 
     Attributes:
         names: K names of the arms, at most 30 characters each.
-        unit: of the rewards.
+        unit: the rewards' unit.
         reward_bounds: (low, high), the interval that holds every reward.
         pulls: int64 (K,).
         means: float64 (K,); NaN where an arm has no pull.

@@ -77,7 +77,7 @@ class TabularEnv(BanditEnv):
         allow_invalid: accept pseudo-rewards that are not upper bounds.
         pseudo_lower_bounds: (K, K, R), -infinity where nothing is known; default those of the
             preset, if it has any.
-        horizon, step_info, render_mode: see `BanditEnv`.
+        horizon, step_info, draws, render_mode: see `BanditEnv`.
 
     Registered ids:
         `CMAB-Tabular-v0`.

@@ -198,7 +198,7 @@ def _from_zero(curve: FloatArray) -> FloatArray:
 
 
 def _title(results: Results) -> str:
-    settings = results.manifest.get("env_kwargs", {})
-    inside = ", ".join(f"{key}={value}" for key, value in settings.items())
+    env_kwargs = results.manifest.get("env_kwargs", {})
+    inside = ", ".join(f"{key}={value}" for key, value in env_kwargs.items())
     name = str(results.manifest.get("env_id", ""))
     return shorten(f"{name} ({inside})" if inside else name, _TITLE).replace("$", r"\$")

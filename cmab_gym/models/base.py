@@ -13,6 +13,7 @@ from numpy.random import Generator
 
 from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray, read_only
 from cmab_gym.problem import BanditProblem
+from cmab_gym.pseudo_rewards import phi_of_table
 
 Pull: TypeAlias = tuple[FloatArray, IntArray]
 
@@ -107,9 +108,7 @@ class BanditModel(ABC):
 
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K), phi[l, k] = E[s_{l,k}(R_k)], upper bounds on the mean of arm l."""
-        phi: FloatArray = np.einsum("lkj,kj->lk", self.problem.pseudo_rewards, self.reward_pmf)
-        np.fill_diagonal(phi, self.means)
-        return phi
+        return phi_of_table(self.problem.pseudo_rewards, self.reward_pmf, self.means)
 
     @property
     def n_arms(self) -> int:

@@ -24,7 +24,7 @@ class Panel:
         title: what the panel shows.
         env_id: the environment.
         env_kwargs: its keyword arguments.
-        settings: parameters of the agents: "published", the B and beta of the figures on rated
+        parameters: the agents' parameters: "published", the B and beta of the figures on rated
             items, or "default".
         regret: the published mean regret at round `READ_AT`, by agent; empty where it cannot be
             read from the figure.
@@ -40,7 +40,7 @@ class Panel:
     title: str
     env_id: str
     env_kwargs: Mapping[str, Any]
-    settings: str = "published"
+    parameters: str = "published"
     regret: Mapping[str, float] = field(default_factory=dict)
     competitive: int | None = None
     draws: tuple[str, tuple[Any, ...]] = ("", ())
@@ -72,7 +72,7 @@ def _published(*values: float) -> Mapping[str, float]:
 def _tabular(letter: str, title: str, preset: str, competitive: int) -> Panel:
     kwargs = {"preset": preset}
     return Panel(
-        5, letter, title, "CMAB-Tabular-v0", kwargs, settings="default", competitive=competitive
+        5, letter, title, "CMAB-Tabular-v0", kwargs, parameters="default", competitive=competitive
     )
 
 

@@ -55,7 +55,9 @@ def _panel(each: Reproduced, rows: pd.DataFrame) -> str:
     by_what = {row["what"]: row for row in rows.to_dict("records")}
     lines = [f"### ({panel.letter}) {panel.title}\n"]
     env_kwargs = ", ".join(f"{key}={value}" for key, value in panel.env_kwargs.items())
-    lines.append(f"`{panel.env_id}` with {env_kwargs}; {panel.settings} settings of the agents.")
+    lines.append(
+        f"`{panel.env_id}` with {env_kwargs}; {panel.parameters} parameters of the agents."
+    )
     if panel.note:
         lines.append(f"Exact agreement cannot be expected: {panel.note}.")
     lines.append("\n| | published | ours | ratio | range | verdict |")

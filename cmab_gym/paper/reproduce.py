@@ -68,7 +68,7 @@ def reproduce(
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     reproduced = []
-    for each in _run_panels(panels, rounds, trials, seed, workers):
+    for each in run_panels(panels, rounds, trials, seed, workers):
         reproduced.append(each)
         frame = each.results.to_pandas()
         path = folder / f"{each.panel.name}.parquet"
@@ -84,17 +84,18 @@ def reproduce(
     return table
 
 
-def reproduce_panel(
-    panel: Panel, rounds: int, trials: int, seed: int, n_jobs: int = 1
-) -> Reproduced:
-    """Run one panel and its draws, and write nothing."""
-    return next(_run_panels([panel], rounds, trials, seed, count_workers(n_jobs)))
-
-
-def _run_panels(
+def run_panels(
     panels: Sequence[Panel], rounds: int, trials: int, seed: int, workers: int
 ) -> Iterator[Reproduced]:
-    """Run panels and their draws, which are independent of each other, and yield in order."""
+    """Run panels and their draws, which are independent of each other, and yield in order.
+
+    Args:
+        panels: the experiments.
+        rounds: pulls per trial.
+        trials: trials of each agent.
+        seed: seed of all panels.
+        workers: how many processes to use, 1 or more.
+    """
     draws = {panel.name: _draws(panel) if rounds >= READ_AT else [] for panel in panels}
     jobs = []
     for panel in panels:
@@ -133,7 +134,7 @@ def _in_parallel(
 
 
 def _run(panel: Panel, rounds: int, trials: int, seed: int) -> Reproduced:
-    agents = published(*AGENTS) if panel.settings == "published" else list(AGENTS)
+    agents = published(*AGENTS) if panel.parameters == "published" else list(AGENTS)
     at = np.linspace(0, rounds, min(rounds, 100) + 1).astype(int)[1:].tolist()
     results = evaluate(
         panel.env_id,

@@ -23,7 +23,7 @@ class LowerBound:
     regret / ln T is at least `constant` in the limit of large T. At a small T it may be less.
 
     Attributes:
-        constant: in the reward's unit; 0 if bounded regret is not excluded.
+        constant: the factor of ln T, in the reward's unit; 0 if bounded regret is not excluded.
         pulls: float64 (K,), pulls of each arm per ln T that attain the bound; 0 for a best arm.
         error: the true constant is at most constant + error.
     """
@@ -117,7 +117,7 @@ def latent_bound(analysis: Analysis, divergences: ArrayLike) -> float:
     pulls of arm k, and leaves out what the other arms say about the change.
 
     Args:
-        analysis: of the model.
+        analysis: the model's analysis.
         divergences: (K,), D(f_k, f~_k) above 0; those of the best arm and of non-competitive arms
             are ignored.
 

@@ -16,6 +16,7 @@ from cmab_gym import checks
 from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.models.base import BanditModel
 from cmab_gym.problem import check_scale, scale_of
+from cmab_gym.pseudo_rewards import phi_of_table
 from cmab_gym.theory.analysis import Analysis, analyse_means
 from cmab_gym.theory.conditions import NoBoundError, check_unique_best_arm
 
@@ -119,7 +120,7 @@ def c_ucb_bound(model: BanditModel, B: float | None = None) -> UpperBound:
     """
     check_scale(B)
     scale = scale_of(B, model.problem)
-    analysis = _analyse_as_played(model)
+    analysis = _analyse_table(model)
     _check_conditions(model, analysis, scale)
     smallest = analysis.smallest_gap / scale
     t0 = np.full(model.n_arms, np.nan)
@@ -216,9 +217,8 @@ def _rounds(rounds: ArrayLike) -> FloatArray:
     return at
 
 
-def _analyse_as_played(model: BanditModel) -> Analysis:
-    phi: FloatArray = np.einsum("lkj,kj->lk", model.problem.pseudo_rewards, model.reward_pmf)
-    np.fill_diagonal(phi, model.means)
+def _analyse_table(model: BanditModel) -> Analysis:
+    phi = phi_of_table(model.problem.pseudo_rewards, model.reward_pmf, model.means)
     return analyse_means(model.means, phi, model.problem.tolerance)
 
 

@@ -24,7 +24,7 @@ class ProblemDistribution:
     no pseudo-rewards.
 
     Args:
-        name: of the distribution.
+        name: the distribution's name.
         n_arms: K.
         rewards: float64 (R,), the rewards, scaled to [0, 1].
         draw: function of a generator that draws a problem: float64 (K, R), the probability of each
@@ -37,7 +37,7 @@ class ProblemDistribution:
     draw: Callable[[Generator], FloatArray]
 
 
-def tabular(n_arms: int = 10) -> ProblemDistribution:
+def bernoulli(n_arms: int = 10) -> ProblemDistribution:
     """Return problems with rewards 0 and 1 and means that are uniform on [0, 1].
 
     Raises:
@@ -45,8 +45,8 @@ def tabular(n_arms: int = 10) -> ProblemDistribution:
 
     Examples:
         >>> import numpy as np
-        >>> from cmab_gym.training.problems import tabular
-        >>> problems = tabular(n_arms=3)
+        >>> from cmab_gym.training.problems import bernoulli
+        >>> problems = bernoulli(n_arms=3)
         >>> problems.draw(np.random.default_rng(0)).shape
         (3, 2)
     """
@@ -56,7 +56,7 @@ def tabular(n_arms: int = 10) -> ProblemDistribution:
         means = rng.random(n_arms)
         return np.stack([1 - means, means], axis=1)
 
-    return ProblemDistribution("tabular", n_arms, np.array([0.0, 1.0]), draw)
+    return ProblemDistribution("bernoulli", n_arms, np.array([0.0, 1.0]), draw)
 
 
 def genre(n_arms: int | None = None) -> ProblemDistribution:
@@ -71,7 +71,7 @@ def genre(n_arms: int | None = None) -> ProblemDistribution:
     known, problem = models[0].n_arms, models[0].problem
     if n_arms not in (None, known):
         raise ValueError(
-            f"n_arms={n_arms} on 'genre': expected {known}, one for each genre; leave it out"
+            f"n_arms={n_arms} with on='genre': expected {known}, one for each genre; leave it out"
         )
 
     def draw(rng: Generator) -> FloatArray:
@@ -83,18 +83,23 @@ def genre(n_arms: int | None = None) -> ProblemDistribution:
     return ProblemDistribution("genre", known, rewards, draw)
 
 
-DISTRIBUTIONS: dict[str, Callable[..., ProblemDistribution]] = {"genre": genre, "tabular": tabular}
+DISTRIBUTIONS: dict[str, Callable[..., ProblemDistribution]] = {
+    "genre": genre,
+    "bernoulli": bernoulli,
+}
 
 
-def make_problems(name: str, n_arms: int | None = None) -> ProblemDistribution:
+def make_problems(on: str, n_arms: int | None = None) -> ProblemDistribution:
     """Return the distribution of a name.
 
     Args:
-        name: a key of `DISTRIBUTIONS`.
+        on: the distribution's name, a key of `DISTRIBUTIONS`.
         n_arms: K; None takes the distribution's default.
 
     Raises:
         ValueError: the name is unknown, or the distribution cannot have n_arms.
     """
-    make = DISTRIBUTIONS[checks.choice("distribution", name, DISTRIBUTIONS)]
+    if on not in DISTRIBUTIONS:
+        raise ValueError(f"on={on!r}: {checks.expected_names(on, list(DISTRIBUTIONS))}")
+    make = DISTRIBUTIONS[on]
     return make() if n_arms is None else make(n_arms)

@@ -35,10 +35,10 @@ def train(
 
     Args:
         algorithm: "ppo" or "a2c".
-        on: distribution of problems, "genre" or "tabular".
+        on: distribution of problems, "genre" or "bernoulli".
         path: the file to write; its name ends in .zip.
         steps: minimum number of pulls in all episodes together.
-        n_arms: K, for "tabular"; default 10. The trained agent plays any number of arms.
+        n_arms: K, for "bernoulli"; default 10. The trained agent plays any number of arms.
         horizon: rounds of an episode. The trained agent may play longer.
         seed: 0 or more; decides everything random.
         progress: called with the number of pulls since the last call.
@@ -126,11 +126,11 @@ def _new_file(name: str | Path) -> Path:
     """
     path = Path(name)
     if path.suffix != ".zip" or path.is_dir():
-        raise ValueError(f"file {str(name)!r}: expected a name that ends in .zip")
+        raise ValueError(f"path={str(name)!r}: expected a file name that ends in .zip")
     try:
         check_writable(path.parent)
     except OSError as error:
         raise ValueError(
-            f"file {str(name)!r} cannot be written ({error}): choose a file in another folder"
+            f"path={str(name)!r} cannot be written ({error}): choose a file in another folder"
         ) from error
     return path

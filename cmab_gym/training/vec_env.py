@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.arrays import Float32Array, FloatArray, IntArray
 from cmab_gym.features import history_features, n_history_features
 from cmab_gym.training.problems import ProblemDistribution
-
-Features: TypeAlias = NDArray[np.float32]
 
 
 class ProblemVecEnv(VecEnv):
@@ -54,7 +51,7 @@ class ProblemVecEnv(VecEnv):
             gym.spaces.Discrete(problems.n_arms),
         )
 
-    def reset(self) -> Features:
+    def reset(self) -> Float32Array:
         """Begin an episode in each environment."""
         for env in range(self.num_envs):
             self._begin(env)
@@ -64,7 +61,7 @@ class ProblemVecEnv(VecEnv):
         """Set the arms to pull, int64 (N,)."""
         self._arms = actions
 
-    def step_wait(self) -> tuple[Features, FloatArray, Any, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[Float32Array, FloatArray, Any, list[dict[str, Any]]]:
         """Pull the arms.
 
         Returns:
@@ -98,7 +95,7 @@ class ProblemVecEnv(VecEnv):
         self._pulls[env], self._sums[env] = 0, 0
         self._last_arm[env], self._last_reward[env], self._t[env] = -1, 0, 0
 
-    def _features(self) -> Features:
+    def _features(self) -> Float32Array:
         means = self._sums / np.maximum(self._pulls, 1)
         return history_features(
             self._pulls,

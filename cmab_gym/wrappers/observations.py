@@ -19,7 +19,7 @@ class ObserverWrapper(gym.Wrapper[Any, Any, Any, Any]):
 
     Args:
         env: a bandit of this package.
-        observer: of one trial; None keeps the observations of env.
+        observer: the observer of one trial; None keeps the observations of env.
     """
 
     def __init__(self, env: gym.Env[Any, Any], observer: Observer | None) -> None:

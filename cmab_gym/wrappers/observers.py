@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Space
-from numpy.typing import NDArray
 
 from cmab_gym import checks
-from cmab_gym.arrays import AnyArray, FloatArray, IntArray
+from cmab_gym.arrays import AnyArray, Float32Array, FloatArray, IntArray
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.features import n_history_features, reward_features
 from cmab_gym.history import CorrelatedHistory, History
 
-Features: TypeAlias = NDArray[np.float32]
 CONTENTS = ("bounds", "phi", "table")
 
 
@@ -28,7 +26,7 @@ class Observer(ABC):
         trials: B.
 
     Attributes:
-        space: of one trial's observation.
+        space: the space of one trial's observation.
     """
 
     space: Box
@@ -46,7 +44,7 @@ class Observer(ABC):
         """Add a round: arms and their rewards, each (B,)."""
 
     @abstractmethod
-    def observe(self, inner: AnyArray) -> Features:
+    def observe(self, inner: AnyArray) -> Float32Array:
         """Return the observations, float32 (B, D).
 
         Args:
@@ -69,7 +67,7 @@ class HistoryObserver(Observer):
         """Add a round: see `Observer.update`."""
         self._history.update(arms, rewards)
 
-    def observe(self, inner: AnyArray) -> Features:
+    def observe(self, inner: AnyArray) -> Float32Array:
         """Return the observations, float32 (B, D)."""
         return self._history.features(self._bandit.horizon)
 
@@ -112,7 +110,7 @@ class PseudoRewardObserver(Observer):
         """Add a round: see `Observer.update`."""
         self._history.update(arms, rewards)
 
-    def observe(self, inner: AnyArray) -> Features:
+    def observe(self, inner: AnyArray) -> Float32Array:
         """Return the observations, float32 (B, D)."""
         added = reward_features(self._pseudo_rewards(), self._problem.reward_bounds)
         return np.append(inner, added, axis=1) if self._keeps_inner else added
@@ -133,13 +131,13 @@ class RoundRewardsObserver(Observer):
 
     def begin(self) -> None:
         """Forget the recorded rounds."""
-        self._last: Features = np.zeros((self._trials, self._problem.n_arms), np.float32)
+        self._last: Float32Array = np.zeros((self._trials, self._problem.n_arms), np.float32)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Add a round: see `Observer.update`."""
         given = self._bandit.round_rewards.reshape(self._trials, -1)
         self._last = reward_features(given, self._problem.reward_bounds)
 
-    def observe(self, inner: AnyArray) -> Features:
+    def observe(self, inner: AnyArray) -> Float32Array:
         """Return the observations, float32 (B, D)."""
         return self._last.copy()

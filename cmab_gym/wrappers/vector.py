@@ -33,7 +33,7 @@ class ObserverWrapper(VectorWrapper):
     Args:
         env: a native vector environment of this package.
         bandit: the environment inside its wrappers.
-        observer: of all its trials; None keeps the observations of env.
+        observer: the observer of all its trials; None keeps the observations of env.
     """
 
     def __init__(

@@ -71,7 +71,7 @@ def install(monkeypatch, tmp_path):
     registry.plugins.cache_clear()
 
 
-def test_names():
+def test_agent_names_lists_the_built_in_agents():
     assert agent_names() == BUILT_IN
     assert isinstance(make_agent("random"), RandomAgent)
 
@@ -123,7 +123,7 @@ def test_a_file_may_have_any_name_and_import_others_in_its_folder(tmp_path):
     assert [agent.make().arm for agent in agents] == [0, 7]
 
 
-def test_classes_and_instances():
+def test_an_agent_may_be_given_as_a_class_or_an_instance():
     assert isinstance(agent_factory(UCB)(), IndexAgent)
     assert isinstance(agent_factory(TS(beta=2))(), IndexAgent)
     shared = CBandit(UCB())
@@ -131,7 +131,7 @@ def test_classes_and_instances():
     assert repr(agent_factory(shared)()) == repr(shared)
 
 
-def test_a_decorator_registers(monkeypatch):
+def test_a_decorator_registers_an_agent(monkeypatch):
     monkeypatch.setattr(registry, "SPECS", dict(registry.SPECS))
 
     @register_agent("greedy")
@@ -149,7 +149,7 @@ def test_a_decorator_registers(monkeypatch):
         register_agent("c-greedy")
 
 
-def test_an_entry_point_registers(install):
+def test_an_entry_point_registers_an_agent(install):
     install("theirs", "cmab_gym.agents.policies.ucb:UCB")
     assert repr(make_agent("c-theirs")) == "CBandit(UCB(B=None))"
 
@@ -217,7 +217,7 @@ def test_wrong_files_are_refused(my_file, tmp_path):
         make_agent("nowhere.py:MyAgent")
     with pytest.raises(ValueError, match="has no method update"):
         make_agent(f"{my_file}:Half")
-    with pytest.raises(ValueError, match=r"unknown name .* 'Mine'.*known are MyAgent"):
+    with pytest.raises(ValueError, match=r"unknown name .* 'Mine'.*expected one of: MyAgent"):
         make_agent(f"{my_file}:Mine")
     with pytest.raises(ValueError, match="'c-' needs an index policy"):
         make_agent(f"c-{my_file}:MyAgent")
@@ -229,7 +229,7 @@ def test_wrong_files_are_refused(my_file, tmp_path):
     assert set(sys.modules) == modules
 
 
-def test_copies_are_independent():
+def test_agents_from_one_factory_are_independent():
     class Sums:
         def reset(self, problem, rng):
             self.total, self.rng = 0, rng

@@ -20,7 +20,7 @@ HEAVY = (
 )
 
 
-def test_version_and_help(capsys):
+def test_version_and_help_are_printed(capsys):
     for option in ("--version", "--help"):
         with pytest.raises(SystemExit) as ended:
             main([option])
@@ -62,3 +62,5 @@ def test_lists_name_every_environment_and_agent(capsys):
     out = capsys.readouterr().out
     for name in cmab_gym.agents.agent_names():
         assert name in out
+    (c_ts,) = (line for line in out.splitlines() if line.startswith("c-ts "))
+    assert c_ts.split()[-4:] == ["B", "beta", "first_pulls", "lower_bounds"]

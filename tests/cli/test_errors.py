@@ -43,12 +43,12 @@ def only_line(arguments, capsys):
         ([*TABULAR, "--set", "preset"], "--set preset: expected KEY=VALUE, such as task=movie"),
         (
             [*TABULAR, "--set", "a=1", "--set", "a=2"],
-            "--set: a= is given twice: expected each keyword once",
+            "--set: a= is given twice: expected each keyword argument once",
         ),
         (
             [*TABULAR, "ucb"],
             "--agents: ucb is given twice: expected each agent once; to compare parameters, give "
-            "them in brackets, such as 'ucb(B=2)'",
+            "them in parentheses, such as 'ucb(B=2)'",
         ),
         (
             [*TABULAR, "--out", ""],
@@ -68,11 +68,11 @@ def only_line(arguments, capsys):
             "--jobs -2: expected an integer of at least 1, or -1 for one per core",
         ),
         (
-            ["train", "ppo", "--on", "tabular", "--out", "m.zip", "--arms", "1"],
+            ["train", "ppo", "--on", "bernoulli", "--out", "m.zip", "--arms", "1"],
             "--arms 1: expected an integer of at least 2",
         ),
         (
-            ["train", "ppo", "--on", "tabular", "--out", "m.zip", "--steps", "0"],
+            ["train", "ppo", "--on", "bernoulli", "--out", "m.zip", "--steps", "0"],
             "--steps 0: expected an integer of at least 1",
         ),
         ([*TABULAR, "--rounds"], "--rounds: expected one argument; see `cmab-gym run --help`"),
@@ -89,14 +89,17 @@ def test_an_error_names_the_option_its_value_and_what_is_expected(
 @pytest.mark.parametrize(
     ("arguments", "messages"),
     [
-        ([*TABULAR[:3], "ubc"], ["unknown agent 'ubc': did you mean 'ucb'"]),
+        (
+            [*TABULAR[:3], "ubc"],
+            ["unknown agent 'ubc': did you mean 'ucb'? Expected one of: random, ucb, c-ucb, "],
+        ),
         ([*TABULAR[:3], "x.py:A"], ["expected path/to/file.py:Class"]),
         ([*TABULAR[:3], "ppo(settings=default)"], ["'ppo(settings=default)': expected name("]),
         ([*TABULAR[:3], "ucb(B=2"], ["'ucb(B=2': expected name("]),
         ([*TABULAR[:3], "ucb(B=0)"], ["B=0: expected a number above 0"]),
         ([*TABULAR[:3], "ucb(c=2)"], ["'c'", "['B']"]),
         (["run", "CMAB-Tabluar-v0", "--agents", "ucb"], ["did you mean 'CMAB-Tabular-v0'"]),
-        ([*TABULAR, "--set", "shape=2"], ["'shape': known are preset, pmf"]),
+        ([*TABULAR, "--set", "shape=2"], ["'shape': expected one of: preset, pmf"]),
         ([*TABULAR, "--set", "preset=x"], ["unknown preset 'x'"]),
         ([*MOVIELENS, "--set", "mask=-1"], ["mask=-1: expected"]),
         ([*MOVIELENS, "--set", "data=x"], ["x does not exist"]),
@@ -106,12 +109,16 @@ def test_an_error_names_the_option_its_value_and_what_is_expected(
             [*TABULAR, "--jobs", "2", "--scheduler", "tcp://x:1"],
             ["--jobs 2 ", "--scheduler 'tcp://x:1'"],
         ),
-        ([*TABULAR, "--settings", "x"], ["--settings", "'x'", "published"]),
+        ([*TABULAR, "--parameters", "x"], ["--parameters", "'x'", "published"]),
         (["inspect", "CartPole-v9"], ["unknown environment 'CartPole-v9'"]),
-        (["inspect", "CartPole-v1"], ["CartPole-v1 is no"]),
+        (["inspect", "CartPole-v1"], ["CartPole-v1 is not a bandit of this package"]),
         (["reproduce", "99"], ["no panel '99': expected figures (5, 7, ", "panels (5a, 5b, "]),
         (["reproduce", "10d"], ["no panel '10d'"]),
         (["data", "fetch", "ml-1n"], ["unknown data set 'ml-1n': did you mean 'ml-1m'"]),
+        (
+            ["data", "fetch", "ml-1m", "--url", "file:///x"],
+            ["--url 'file:///x': expected an address that starts with https://"],
+        ),
         (["data", "build", "nowhere"], ["put the archive there"]),
         (["rnu"], ["'rnu'", "run", "see `cmab-gym --help`"]),
         (
@@ -133,7 +140,7 @@ def test_a_wrong_argument_ends_with_code_2_and_one_line(
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_options_take_the_place_of_python_parameters(capsys):
+def test_errors_name_options_in_place_of_python_parameters(capsys):
     options = {"n_jobs": "--jobs", "scheduler": "--scheduler"}
     print_error("n_jobs=2 and scheduler='tcp://x:1': expected one of them", options)
     print_error("agent 'mine(jobs=3, my_n_jobs=4)': use n_jobs=1", options)

@@ -38,7 +38,7 @@ def test_run_writes_everything_and_prints_a_table(tmp_path, capsys):
 
 def test_options_set_the_environment_and_the_agents(tmp_path, capsys):
     arguments = ["run", "CMAB-MovieLens-v0", "--set", "task=movie", "pad=0.4", "--rounds", "60"]
-    arguments += ["--trials", "2", "--seed", "7", "--settings", "published", "--jobs", "2"]
+    arguments += ["--trials", "2", "--seed", "7", "--parameters", "published", "--jobs", "2"]
     assert main([*arguments, "--agents", "c-ucb", "ts(beta=2)", "--out", str(tmp_path)]) == 0
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["env_kwargs"] == {"task": "movie", "pad": 0.4}
@@ -115,7 +115,7 @@ def test_ratings_that_are_left_out_are_counted(tmp_path, capsys):
     assert manifest["provenance"]["left_out"] == {"damaged": 1, "unrated": 0, "duplicates": 1}
 
 
-def test_repeated_options_add_up(tmp_path, capsys):
+def test_a_repeated_option_adds_to_its_earlier_values(tmp_path, capsys):
     arguments = ["run", "CMAB-MovieLens-v0", "--set", "task=movie", "--set", "pad=0.4"]
     arguments += ["--agents", "ucb", "--agents", "ts", "--rounds", "60", "--trials", "1"]
     assert main([*arguments, "--out", str(tmp_path)]) == 0

@@ -35,7 +35,7 @@ def test_check_env_accepts_every_preset(env_id, preset):
 
 
 @pytest.mark.parametrize(("env_id", "preset"), PRESETS)
-def test_a_spec_survives_a_round_trip_through_json(env_id, preset):
+def test_a_spec_is_unchanged_by_a_round_trip_through_json(env_id, preset):
     env = gym.make(env_id, preset=preset, horizon=20)
     again = gym.make(EnvSpec.from_json(env.spec.to_json()))
     assert again.spec == env.spec

@@ -5,21 +5,21 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from cmab_gym.envs_data.bundle import Table, build_tables, bundled_survey, bundled_tables
+from cmab_gym.envs_data.bundle import SurveySpec, build_tables, bundled_specs, bundled_survey
 
 BUNDLED = files("cmab_gym.envs_data") / "bundled"
 
 
 def test_the_folder_holds_exactly_the_listed_tables():
     names = {path.name for path in BUNDLED.iterdir() if path.name.endswith(".npz")}
-    assert names == {f"{table.name}.npz" for table in bundled_tables()}
+    assert names == {f"{spec.name}.npz" for spec in bundled_specs()}
     assert len(names) == 14
 
 
-@pytest.mark.parametrize("table", bundled_tables(), ids=lambda table: table.name)
-def test_a_bundled_table_names_its_source_and_holds_aggregates(table):
-    survey = bundled_survey(table)
-    n_arms = {"genre": 18, "movie": 50, "book": 25}[table.task]
+@pytest.mark.parametrize("spec", bundled_specs(), ids=lambda spec: spec.name)
+def test_a_bundled_table_names_its_source_and_holds_aggregates(spec):
+    survey = bundled_survey(spec)
+    n_arms = {"genre": 18, "movie": 50, "book": 25}[spec.task]
     assert survey.pseudo_rewards.shape == (n_arms, n_arms, 5)
     assert survey.test_counts.shape == (n_arms, 5)
     assert len(set(survey.arm_names)) == n_arms
@@ -29,7 +29,7 @@ def test_a_bundled_table_names_its_source_and_holds_aggregates(table):
 
 
 def test_the_movies_are_those_of_the_paper():
-    provenance = bundled_survey(Table("movielens", "movie", 0.5)).provenance
+    provenance = bundled_survey(SurveySpec("movielens", "movie", 0.5)).provenance
     assert provenance["ratings"] == 109_804
     assert provenance["users"] == 6_025
 
@@ -62,5 +62,7 @@ def test_a_table_that_is_not_bundled_is_refused():
     with pytest.raises(
         ValueError, match=r"expected train_share 0.1 or 0.5 and genre_draw from 0 to 4"
     ):
-        bundled_survey(Table("movielens", "genre", 0.9))
-    assert np.isclose(bundled_survey(Table("movielens", "genre", 0.5)).test_counts.sum(), 500_073)
+        bundled_survey(SurveySpec("movielens", "genre", 0.9))
+    assert np.isclose(
+        bundled_survey(SurveySpec("movielens", "genre", 0.5)).test_counts.sum(), 500_073
+    )

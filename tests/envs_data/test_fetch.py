@@ -168,7 +168,7 @@ def test_a_partial_file_of_an_unknown_version_is_discarded(site, pinned, folder)
     assert site.requested_ranges == [None]
 
 
-def test_a_busy_server_is_asked_again(site, pinned):
+def test_a_download_from_a_busy_server_is_tried_again(site, pinned):
     site.codes = [503, 429]
     assert fetch(pinned).read_bytes() == CONTENT
     site.codes = [500, 500]
@@ -198,9 +198,11 @@ def test_an_unreachable_server_is_named_with_the_remedy(pinned, folder):
 @pytest.mark.parametrize(
     ("code", "kind"), [(404, FileNotFoundError), (410, FileNotFoundError), (403, ConnectionError)]
 )
-def test_a_refusal_is_final(site, pinned, folder, code, kind):
+def test_a_download_that_the_server_refuses_is_not_tried_again(site, pinned, folder, code, kind):
     site.codes = [code] * 2
-    with pytest.raises(kind, match=rf"answered {code} .*: expected own.zip; give another address"):
+    with pytest.raises(
+        kind, match=rf"answered {code} .*: expected own.zip; pass another address with url="
+    ):
         fetch(pinned)
     assert len(site.requests) == 1
     assert names(folder) == []

@@ -25,7 +25,7 @@ def pooled(rows=ROWS, n_arms=2, support=STARS):
 
 
 def entry(method, l, k, j):  # noqa: E741
-    return method.upper(pooled(), BOUNDS)[l, k, j], method.lower(pooled(), BOUNDS)[l, k, j]
+    return method.upper(pooled(), BOUNDS)[l, k, j]
 
 
 def test_pooled_tables_equal_those_computed_by_hand():
@@ -40,27 +40,27 @@ def test_pooled_tables_equal_those_computed_by_hand():
     assert made.n_ratings[0, 1].tolist() == [1, 1, 1, 1, 0]
 
 
-def test_mean_is_the_pooled_mean_and_the_bound_where_unknown():
-    assert entry(Method(), 1, 0, 4) == (2, 2)
-    assert entry(Method(), 1, 0, 2) == (5, 1)  # nothing is known
+def test_mean_is_the_pooled_mean_and_the_largest_reward_where_unknown():
+    assert entry(Method(), 1, 0, 4) == 2
+    assert entry(Method(), 1, 0, 2) == 5  # nothing is known
     assert_array_equal(Method().upper(pooled(), BOUNDS)[[0, 1], [0, 1]], [STARS, STARS])
 
 
-def test_mean_plus_deviations_is_clipped_at_the_bounds():
+def test_mean_plus_deviations_is_clipped_at_the_largest_reward():
     sd = np.sqrt(2 / 3)
-    assert entry(Method("mean+sd"), 1, 0, 4) == pytest.approx((2 + sd, 2 - sd))
-    assert entry(Method("mean+sd", deviations=10), 1, 0, 4) == (5, 1)  # clipped
-    assert entry(Method("mean+sd", deviations=0), 1, 0, 4) == (2, 2)
+    assert entry(Method("mean+sd"), 1, 0, 4) == pytest.approx(2 + sd)
+    assert entry(Method("mean+sd", deviations=10), 1, 0, 4) == 5  # clipped
+    assert entry(Method("mean+sd", deviations=0), 1, 0, 4) == 2
 
 
 def test_soft_bounds_are_weakened_means():
-    assert entry(Method("soft", delta=0.1), 1, 0, 4) == pytest.approx((0.9 * 2 + 0.5, 1.8 + 0.1))
-    assert entry(Method("soft", delta=0), 1, 0, 4) == (2, 2)
+    assert entry(Method("soft", delta=0.1), 1, 0, 4) == pytest.approx(0.9 * 2 + 0.5)
+    assert entry(Method("soft", delta=0), 1, 0, 4) == 2
 
 
 def test_hoeffding_counts_users():
     radius = 4 * np.sqrt(np.log(20) / (2 * 2))
-    assert entry(Method("hoeffding"), 1, 0, 4) == pytest.approx((min(5, 2 + radius), 1))
+    assert entry(Method("hoeffding"), 1, 0, 4) == pytest.approx(min(5, 2 + radius))
     many = pooled([(user, arm, 3) for user in range(800) for arm in (0, 1)])
     upper = Method("hoeffding", delta=0.1).upper(many, BOUNDS)
     assert upper[1, 0, 2] == pytest.approx(3 + 4 * np.sqrt(np.log(10) / 1600))
@@ -73,16 +73,14 @@ def test_the_bootstrap_interval_is_near_the_normal_one():
     made = pooled(rows)
     error = made.deviation[1, 0, 2] / np.sqrt(400)
     upper = Method("bootstrap").upper(made, BOUNDS)[1, 0, 2]
-    lower = Method("bootstrap").lower(made, BOUNDS)[1, 0, 2]
     # The normal quantile is 1.645; 200 resamples estimate it with an error of about 0.15.
     assert (upper - made.mean[1, 0, 2]) / error == pytest.approx(1.645, abs=0.4)
-    assert (made.mean[1, 0, 2] - lower) / error == pytest.approx(1.645, abs=0.4)
     assert upper == Method("bootstrap").upper(pooled(rows), BOUNDS)[1, 0, 2]
 
 
 def test_entries_with_few_ratings_are_unknown():
-    assert entry(Method(min_support=3), 1, 0, 4) == (2, 2)
-    assert entry(Method(min_support=4), 1, 0, 4) == (5, 1)
+    assert entry(Method(min_support=3), 1, 0, 4) == 2
+    assert entry(Method(min_support=4), 1, 0, 4) == 5
 
 
 @st.composite
@@ -110,15 +108,13 @@ def test_tables_agree_with_the_definition(made):
 
 
 @given(any_pooled(), st.sampled_from(["mean", "mean+sd", "soft", "hoeffding"]), st.floats(0.01, 1))
-def test_upper_and_lower_bounds_enclose_the_mean_and_stay_inside(made, name, delta):
-    method = Method(name, delta=delta)
-    upper, lower = method.upper(made, BOUNDS), method.lower(made, BOUNDS)
+def test_upper_bounds_are_at_least_the_mean_and_stay_inside(made, name, delta):
+    upper = Method(name, delta=delta).upper(made, BOUNDS)
     off = ~np.eye(3, dtype=bool)
     known = (made.n_ratings > 0) & off[:, :, None]
     assert (upper[known] >= made.mean[known] - 1e-9).all()
-    assert (lower[known] <= made.mean[known] + 1e-9).all()
     assert (upper[off] <= 5).all()
-    assert (lower[off] >= 1).all()
+    assert (upper[off] >= 1).all()
 
 
 def test_relabelling_arms_and_users_relabels_the_table():
@@ -143,10 +139,6 @@ def test_validation_counts_violations_computed_by_hand():
     assert found.share == 0.4
     assert validate(table, held_out, min_support=2).entries == 1
     assert validate(np.full_like(table, 5), held_out).violated == 0
-    lower = Method().lower(pooled(), BOUNDS)
-    # As lower bounds: s_01(1) = s_01(3) = 5 but 1 and 5; s_10(1) = 4 but 1; the others hold.
-    assert validate(lower, held_out, lower=True).violated == 2
-    assert validate(np.ones_like(table), held_out, lower=True).violated == 0
     with pytest.raises(ValueError, match=r"table has shape \(1, 2\)"):
         validate(np.ones((1, 2)), held_out)
 

@@ -303,9 +303,9 @@ def test_a_damaged_line_is_named_or_skipped_and_counted(content, line, text, tmp
         (b"userId,movieId,rating,timestamp\n1,2,nan,3\n", "a rating in file is NaN"),
         (b"userId,movieId,rating,timestamp\n1,2,-1,3\n", "rating -1 in file"),
         (b"userId,movieId,rating,timestamp\n", "holds no rating"),
-        (b"a,b,c\n1,2,3\n", "holds no ratings that are known.*from_ratings"),
-        (b"", "holds no ratings that are known"),
-        (b"\x80\x04\x95pickle", "holds no ratings that are known"),
+        (b"a,b,c\n1,2,3\n", "is not in a known format.*user=, item= and rating="),
+        (b"", "is not in a known format"),
+        (b"\x80\x04\x95pickle", "is not in a known format"),
     ],
 )
 def test_wrong_content_is_named(content, message, tmp_path):
@@ -356,7 +356,7 @@ def test_damaged_files_are_named(tmp_path):
             if name == "parquet"
             else partial(read_ratings, path)
         )
-        with pytest.raises(ValueError, match=rf"{name}.*(cannot be read|holds no ratings)"):
+        with pytest.raises(ValueError, match=rf"{name}.*(cannot be read|known format)"):
             read()
 
 

@@ -15,7 +15,7 @@ def users_of(counts):
     ("share", "expected"),
     [(0.0, [0]), (0.29, [0]), (0.3, [0, 2]), (0.5, [0, 2]), (0.6, [0, 1, 2])],
 )
-def test_the_training_half_is_the_shortest_prefix_that_holds_more(share, expected):
+def test_the_training_users_are_the_shortest_prefix_that_holds_more(share, expected):
     # 3, 2, 3, 1, 1 ratings of 10; ties by user: users 0, 2, 1, 3, 4.
     trains = Split(share).training_users(users_of([3, 2, 3, 1, 1]))
     assert_array_equal(np.flatnonzero(trains), expected)

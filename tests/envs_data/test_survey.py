@@ -91,7 +91,7 @@ def test_the_support_comes_from_the_data_unless_it_is_given():
         survey_of(half_stars)
 
 
-def test_a_survey_records_how_many_entries_its_test_half_violates():
+def test_a_survey_records_how_many_entries_its_test_users_violate():
     rows = [(1, 7, 5), (1, 8, 1), (2, 7, 5), (2, 8, 2), (3, 7, 5), (3, 8, 4), (4, 7, 1), (4, 8, 1)]
     survey = survey_of(rows, share=0.3)  # users 1 and 2 train, 3 and 4 test
     # s_87(5) = 1.5, but user 3 gives 4; s_78(4) unknown, 5; s_87(1) and s_78(1): user 4.

@@ -86,5 +86,5 @@ def test_full_information_needs_a_joint_outcome(wrapper):
 
 
 def test_an_unknown_way_to_draw_is_refused():
-    with pytest.raises(ValueError, match=r"unknown draws 'pull'.*known are rounds, pulls"):
+    with pytest.raises(ValueError, match=r"unknown draws 'pull'.*expected one of: rounds, pulls"):
         gym.make("CMAB-Tabular-v0", draws="pull")

@@ -50,7 +50,7 @@ def test_verdicts_with_draws_and_stand_ins():
 
 
 def test_unpublished_values_and_short_runs_are_not_compared():
-    own = Panel(1, "a", "mine", "CMAB-Tabular-v0", {"preset": "appendix"}, settings="default")
+    own = Panel(1, "a", "mine", "CMAB-Tabular-v0", {"preset": "appendix"}, parameters="default")
     ours = dict.fromkeys(AGENTS, 10.0)
     assert verdicts(own, ours, 2)["ucb"] == "not published"
     short = verdicts(BY_NAME["fig11a"], ours, 6, checkpoints=(100, 200))

@@ -9,10 +9,15 @@ import pytest
 from cmab_gym.cli import main
 from cmab_gym.paper.comparison import comparison
 from cmab_gym.paper.panels import AGENTS, PANELS, Panel, on_ratings
-from cmab_gym.paper.reproduce import reproduce, reproduce_panel
+from cmab_gym.paper.reproduce import reproduce, run_panels
 
 BY_NAME = {panel.name: panel for panel in PANELS}
-OWN = Panel(1, "a", "mine", "CMAB-Tabular-v0", {"preset": "appendix"}, settings="default")
+OWN = Panel(1, "a", "mine", "CMAB-Tabular-v0", {"preset": "appendix"}, parameters="default")
+
+
+def reproduce_panel(panel, rounds, trials, seed):
+    """Run one panel and its draws, and write nothing."""
+    return next(run_panels([panel], rounds, trials, seed, workers=1))
 
 
 def test_every_file_is_written(tmp_path):

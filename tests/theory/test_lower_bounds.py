@@ -92,7 +92,7 @@ def test_continuous_rewards_are_refused():
         lai_robbins_bound(latent_model("two-arm-a"))
 
 
-def test_theorem_3_by_hand():
+def test_theorem_3_agrees_with_the_bound_computed_by_hand():
     # Gaps .2411 and .2143; only arm 1 is competitive, so arm 2's divergence is ignored.
     two = analyse(latent_model("three-arm-b"))
     assert latent_bound(two, [0, 0.5, 0]) == pytest.approx(two.gaps[1] / 0.5)

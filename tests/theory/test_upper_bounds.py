@@ -16,13 +16,13 @@ from cmab_gym.theory import NoBoundError, c_ucb_bound
 from cmab_gym.theory.upper_bounds import competitive_pulls, first_round, non_competitive_pulls
 
 
-def test_theorem_2_by_hand():
+def test_theorem_2_agrees_with_the_bound_computed_by_hand():
     # K = 2, both gaps 1, T = 2: 8 ln 2 + 1 + pi^2 / 3 + 4 exp(-1/4) + 8 exp(-1/2).
     expected = 5.545177 + 4.289868 + 3.115203 + 4.852245
     assert competitive_pulls(2, 1.0, 1.0, 2) == pytest.approx(expected, abs=1e-6)
 
 
-def test_theorem_1_by_hand():
+def test_theorem_1_agrees_with_the_bound_computed_by_hand():
     # K = 2, t0 = 2, T = 5: 4 + 8 (2 / 4 + 2 * 4 / 25) + 3 (1 + 1/8 + 1/27 + 1/64 + 1/125).
     expected = 4 + 8 * (0.5 + 0.32) + 3 * 1.185662
     assert non_competitive_pulls(5, 2, 2) == pytest.approx(expected, abs=1e-5)
@@ -30,7 +30,7 @@ def test_theorem_1_by_hand():
     assert non_competitive_pulls(3, 2, 2) == pytest.approx(4 + 3 * 1.162037, abs=1e-5)
 
 
-def test_t0_by_hand():
+def test_t0_agrees_with_the_value_computed_by_hand():
     # gap 1, K = 2: ln(tau) / tau <= 1/64. At 377 it is .015735 and at 380 .015632; 1/64 = .015625,
     # which 381 is the first to meet with .015598.
     assert first_round(1.0, 2) == 381

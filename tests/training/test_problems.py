@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cmab_gym.envs.movielens import movielens_model
-from cmab_gym.training.problems import DISTRIBUTIONS, genre, tabular
+from cmab_gym.training.problems import DISTRIBUTIONS, bernoulli, genre
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
@@ -18,8 +18,8 @@ def test_a_draw_is_a_distribution_of_rewards_for_each_arm(name):
     assert np.array_equal(pmf, problems.draw(np.random.default_rng(0)))
 
 
-def test_tabular_means_are_uniform():
-    problems, rng = tabular(5), np.random.default_rng(1)
+def test_bernoulli_means_are_uniform():
+    problems, rng = bernoulli(5), np.random.default_rng(1)
     means = np.stack([problems.draw(rng) @ problems.rewards for _ in range(4000)])
     for quantile in (0.1, 0.5, 0.9):  # 20,000 numbers: 0.02 is over five standard deviations
         assert np.quantile(means, quantile) == pytest.approx(quantile, abs=0.02)
@@ -38,8 +38,8 @@ def test_genre_problems_leave_out_draw_0_and_shuffle_the_arms():
 
 
 def test_a_wrong_number_of_arms_is_refused():
-    assert tabular(3).n_arms == 3
+    assert bernoulli(3).n_arms == 3
     with pytest.raises(ValueError, match="n_arms=1: expected an integer of at least 2"):
-        tabular(1)
-    with pytest.raises(ValueError, match="n_arms=4 on 'genre': expected 18"):
+        bernoulli(1)
+    with pytest.raises(ValueError, match="n_arms=4 with on='genre': expected 18"):
         genre(4)

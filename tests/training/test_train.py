@@ -22,7 +22,7 @@ SHORT = {"horizon": 50, "n_arms": 3, "seed": 3}
 def model(tmp_path_factory):
     """Train a PPO agent long enough to play better than at random."""
     path = tmp_path_factory.mktemp("models") / "ppo (1).zip"
-    train("ppo", "tabular", path, 60_000, **SHORT)
+    train("ppo", "bernoulli", path, 60_000, **SHORT)
     return path
 
 
@@ -74,7 +74,7 @@ def test_the_same_seed_gives_the_same_agent_and_keeps_the_users_random_state(mod
 
     before = np.random.get_state(legacy=False)["state"]["key"].tobytes(), torch.get_rng_state()
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        train("a2c", "tabular", tmp_path / f"{name}.zip", 3000, **{**SHORT, "seed": seed})
+        train("a2c", "bernoulli", tmp_path / f"{name}.zip", 3000, **{**SHORT, "seed": seed})
     assert weights(tmp_path / "a.zip") == weights(tmp_path / "b.zip")
     assert weights(tmp_path / "a.zip") != weights(tmp_path / "c.zip")
     assert np.random.get_state(legacy=False)["state"]["key"].tobytes() == before[0]
@@ -86,7 +86,7 @@ def test_the_file_describes_the_training(model):
         assert sorted(archive.namelist()) == ["cmab_gym.json", "policy.pth"]
         description = json.loads(archive.read("cmab_gym.json"))
     assert description["algorithm"] == "ppo"
-    assert description["trained_on"] == "tabular"
+    assert description["trained_on"] == "bernoulli"
     assert (description["n_arms"], description["horizon"], description["seed"]) == (3, 50, 3)
     assert description["steps"] >= 60_000
     assert description["versions"]["cmab-gym"] == cmab_gym.__version__
@@ -98,7 +98,7 @@ def test_the_file_describes_the_training(model):
 
 def test_the_command_trains_an_agent_that_can_be_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    train_it = "train ppo --on tabular --arms 3 --steps 9000 --horizon 20 --out models/p.zip"
+    train_it = "train ppo --on bernoulli --arms 3 --steps 9000 --horizon 20 --out models/p.zip"
     assert main(train_it.split()) == 0
     printed = capsys.readouterr()
     assert "16,384 rounds in" in printed.out
@@ -112,10 +112,10 @@ def test_the_command_trains_an_agent_that_can_be_run(tmp_path, monkeypatch, caps
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("ppo --on movies --out m.zip", "unknown distribution 'movies': known are genre, tabular"),
+        ("ppo --on movies --out m.zip", "--on 'movies': expected one of: genre, bernoulli"),
         ("pop --on genre --out m.zip", "unknown algorithm 'pop': did you mean 'ppo'"),
-        ("ppo --on genre --out m.pt", "file 'm.pt': expected a name that ends in .zip"),
-        ("ppo --on genre --arms 3 --out m.zip", "--arms 3 on 'genre': expected 18"),
+        ("ppo --on genre --out m.pt", "--out 'm.pt': expected a file name that ends in .zip"),
+        ("ppo --on genre --arms 3 --out m.zip", "--arms 3 with --on 'genre': expected 18"),
         ("ppo --on genre --steps 0 --out m.zip", "--steps 0: expected an integer of at least 1"),
     ],
 )
@@ -128,9 +128,9 @@ def test_wrong_arguments_are_refused_before_a_file_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_setting_is_refused():
+def test_an_unknown_keyword_argument_is_refused():
     with pytest.raises(ValueError, match="unknown setting of PPO 'n_step': did you mean 'n_steps'"):
-        train("ppo", "tabular", "m.zip", n_step=3)
+        train("ppo", "bernoulli", "m.zip", n_step=3)
 
 
 def test_an_interrupted_training_leaves_no_file(tmp_path):
@@ -138,7 +138,7 @@ def test_an_interrupted_training_leaves_no_file(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train("ppo", "tabular", tmp_path / "m.zip", 3000, **SHORT, progress=interrupt)
+        train("ppo", "bernoulli", tmp_path / "m.zip", 3000, **SHORT, progress=interrupt)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -165,7 +165,7 @@ def test_wrong_files_are_refused(model, tmp_path):
         dangerous = changed(model, tmp_path / "dangerous.zip", policy_pth=weights_with_code)
         with pytest.raises(ValueError, match="has no usable weights"):
             make_agent(str(dangerous))
-    with pytest.raises(ValueError, match=r"Frozen: .*'greed'; its parameters are"):
+    with pytest.raises(ValueError, match=r"TrainedAgent: .*'greed'; its parameters are"):
         make_agent(f"{model}(greed=True)")
 
 

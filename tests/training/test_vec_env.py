@@ -5,7 +5,7 @@ import pytest
 from strategies import any_problem
 
 from cmab_gym.history import History
-from cmab_gym.training.problems import ProblemDistribution, tabular
+from cmab_gym.training.problems import ProblemDistribution, bernoulli
 
 pytestmark = pytest.mark.rl
 
@@ -39,7 +39,7 @@ def test_observations_are_the_history_and_rewards_are_minus_the_gaps():
 
 
 def test_the_first_episodes_end_at_different_ages():
-    env = vec_env(tabular(2), 4, 8)
+    env = vec_env(bernoulli(2), 4, 8)
     env.reset()
     ends = []
     for t in range(1, 25):

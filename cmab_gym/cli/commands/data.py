@@ -22,7 +22,7 @@ def fetch_data(chosen: argparse.Namespace) -> int:
             advance(so_far - before)
             before = so_far
 
-        print(fetch(chosen.name, accept=print, progress=report))
+        print(fetch(chosen.name, accept=print, progress=report, url=chosen.url))
     return OK
 
 

@@ -9,6 +9,7 @@ import gymnasium as gym
 
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table
+from cmab_gym.envs.family import COMMON
 from cmab_gym.envs.registration import ENVIRONMENTS
 from cmab_gym.models.presets import LATENT, TABULAR
 
@@ -21,7 +22,7 @@ def run(_: argparse.Namespace) -> int:
         parameters = inspect.signature(vars(cls)["build_model"]).parameters.values()
         keywords = " ".join(f"{each.name}={each.default!r}" for each in parameters)
         rows.append((entry.id, entry.description, keywords))
-    print_table(("id", "description", "keyword arguments (and horizon=5000, step_info)"), rows)
+    print_table(("id", "description", f"keyword arguments (and {', '.join(COMMON)})"), rows)
     print()
     presets = [("CMAB-Tabular-v0", name, each.source) for name, each in TABULAR.items()]
     presets += [("CMAB-Latent-v0", name, each.source) for name, each in LATENT.items()]

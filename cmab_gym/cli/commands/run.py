@@ -27,7 +27,7 @@ def run(chosen: argparse.Namespace) -> int:
     with progress_bar("running", total, "rounds") as advance:
         results = evaluate(
             chosen.env,
-            published(*agents) if chosen.settings == "published" else agents,
+            published(*agents) if chosen.parameters == "published" else agents,
             chosen.rounds,
             chosen.trials,
             chosen.seed,

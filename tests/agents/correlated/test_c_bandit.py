@@ -129,7 +129,7 @@ def test_without_knowledge_c_x_chooses_exactly_like_x(model, seed, policy, own_t
     assert_same_choices(IndexAgent(policy), CBandit(policy), model, problem, seed, 80)
 
 
-def test_the_law_holds_for_rewards_whose_sum_is_rounded():
+def test_without_knowledge_choices_agree_for_rewards_whose_sum_is_rounded():
     """0.1 + 0.1 + ... is not n times 0.1: a sum divided by n would rule the best arm out."""
     support = np.array([0.0, 0.1])
     problem = BanditProblem(np.broadcast_to(support, (3, 3, 2)), support, (0, 0.1))
@@ -157,7 +157,7 @@ def test_an_arm_whose_bound_equals_the_best_mean_is_competitive():
     assert agent.allowed_arms().tolist() == [[True, True]]
 
 
-def test_table_1_by_hand():
+def test_the_allowed_arms_of_table_1_are_those_computed_by_hand():
     # Arm 0 gives 1, 1, 0: mean 2/3, phi of arm 1 = (.4 + .4 + .7) / 3 = .5. Arm 1 gives 0, once.
     agent = c_ucb_after(tabular_model("table1-a").problem, [0, 1, 0, 0], [1, 0, 1, 0])
     np.testing.assert_allclose(agent.history.phi[0], [[2 / 3, 0.8], [0.5, 0]])
@@ -183,7 +183,7 @@ def test_nothing_is_ruled_out_before_any_pull():
     assert agent.allowed_arms().all()
 
 
-def test_pseudo_lower_bounds_by_hand():
+def test_pseudo_lower_bounds_rule_out_the_arm_found_by_hand():
     """Arm 1's rewards bound arm 0's mean by .8 or more from below: arm 2 is below and is out."""
     table = np.ones((3, 3, 2))
     table[np.arange(3), np.arange(3)] = [0, 1]

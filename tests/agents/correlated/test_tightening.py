@@ -155,5 +155,7 @@ def test_a_problem_that_cannot_be_tightened_is_refused(problem, message):
 
 
 def test_an_unknown_relaxation_is_refused():
-    with pytest.raises(ValueError, match=r"unknown relaxation 'joint': known are auto, pairs, all"):
+    with pytest.raises(
+        ValueError, match=r"unknown relaxation 'joint': expected one of: auto, pairs, all"
+    ):
         Tightening(tabular_model("appendix").problem, "joint")

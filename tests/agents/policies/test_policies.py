@@ -29,7 +29,7 @@ def index(policy, pulls=PULLS, means=MEANS, bounds=(0.0, 1.0), seed=0):
     return policy.index(history, TrialStreams.for_trials(seed, range(2)))
 
 
-def test_ucb_by_hand():
+def test_the_index_of_ucb_is_the_one_computed_by_hand():
     bonus = np.sqrt(2 * np.log(25)) / np.sqrt(PULLS)
     np.testing.assert_allclose(index(UCB()), MEANS + bonus)
     np.testing.assert_allclose(index(UCB(B=5)), MEANS + 5 * bonus)
@@ -65,7 +65,7 @@ def test_kl_ucb_lies_between_the_mean_and_one_and_grows_with_the_budget(mean, bu
     assert (largest_mean_within(mean, budget + 0.5) >= q - 1e-12).all()
 
 
-def test_kl_ucb_of_extreme_means():
+def test_the_largest_mean_of_kl_ucb_is_exact_for_means_0_and_1():
     q = largest_mean_within(np.array([0.0, 1.0]), np.array([np.log(2), 0.1]))
     np.testing.assert_allclose(q, [0.5, 1.0], atol=1e-9)
 

@@ -299,23 +299,23 @@ def test_a_copy_of_a_playing_agent_starts_from_scratch(problem, rewards):
     [
         ("ppo(n_step=16)", "unknown setting of PPO 'n_step': did you mean 'n_steps'"),
         ("dqn(seed=1)", "unknown setting of DQN 'seed'"),
-        ("a2c(settings='best')", "unknown settings 'best': known are tuned, default"),
+        ("a2c(settings='best')", "unknown settings 'best': expected one of: tuned, default"),
         ("a2c(horizon=0)", "horizon=0: expected an integer of at least 1"),
         ("c-ppo", "unknown agent 'c-ppo'"),
     ],
 )
-def test_wrong_settings_are_refused_before_the_first_round(name, message):
+def test_wrong_keyword_arguments_are_refused_before_the_first_round(name, message):
     with pytest.raises(ValueError, match=message):
         evaluate("CMAB-Tabular-v0", ["ts", name], rounds=10**9)
 
 
-def test_settings_can_be_tuned_default_or_overridden():
-    assert make_agent("ppo").settings == TUNED["PPO"]
+def test_keyword_arguments_can_be_tuned_default_or_overridden():
+    assert make_agent("ppo").keyword_arguments == TUNED["PPO"]
     changed = {"n_steps": 16, "batch_size": 16}
-    assert make_agent("ppo(n_steps=16)").settings == {**TUNED["PPO"], **changed}
-    assert make_agent("ppo(n_steps=16, batch_size=8)").settings["batch_size"] == 8
-    assert make_agent("a2c(n_steps=4)").settings == {**TUNED["A2C"], "n_steps": 4}
-    assert make_agent("dqn(settings='default', gamma=0.5)").settings == {"gamma": 0.5}
+    assert make_agent("ppo(n_steps=16)").keyword_arguments == {**TUNED["PPO"], **changed}
+    assert make_agent("ppo(n_steps=16, batch_size=8)").keyword_arguments["batch_size"] == 8
+    assert make_agent("a2c(n_steps=4)").keyword_arguments == {**TUNED["A2C"], "n_steps": 4}
+    assert make_agent("dqn(settings='default', gamma=0.5)").keyword_arguments == {"gamma": 0.5}
     assert repr(make_agent("a2c(horizon=9, gamma=0.5)")) == (
         "A2C(settings='tuned', horizon=9, gamma=0.5)"
     )

@@ -15,7 +15,7 @@ from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams, as_streams
 
 
-class Frozen:
+class TrainedAgent:
     """Plays the policy that `cmab-gym train` learned, from the history of each trial alone.
 
     It plays any number of arms, not only the number of its training.
@@ -43,7 +43,7 @@ class Frozen:
         self._network = read_network(self.path)
 
     def __repr__(self) -> str:
-        return f"Frozen({str(self.path)!r}, greedy={self.greedy})"
+        return f"TrainedAgent({str(self.path)!r}, greedy={self.greedy})"
 
     def reset(
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
