@@ -76,9 +76,11 @@ def speed(results: dict[str, Any]) -> Rows:
     """Show rounds a second of each agent by arms and trials, with both kinds of loops."""
     yield "agent", "arms", "loops", *(f"{n} trial{'s' * (n > 1)}" for n in TRIALS)
     forms = results["speed"]
-    for agent, by_arms in next(iter(forms.values())).items():
+    for agent, by_arms in forms["NumPy"].items():
         for arms in by_arms:
             for form, found in forms.items():
+                if agent not in found:
+                    continue
                 speeds = found[agent][arms].values()
                 yield agent, arms, form, *("" if each is None else f"{each:,}" for each in speeds)
 
@@ -115,7 +117,7 @@ def memory(results: dict[str, Any]) -> Rows:
     found = results["growth"]
     yield "case", "peak", "to compare with"
     for arms, peak in found["memory_of_c_ucb"].items():
-        bound = f"{peak['bound']} GB, B K (K + R) numbers"
+        bound = f"{peak['bound']} GB, B K (K + 5) numbers"
         yield f"c-ucb, {arms} arms, 20 trials, the agent", f"{peak['agent']} GB", bound
     for rounds, gigabytes in found["peak_gigabytes_by_rounds"].items():
         name = f"c-ucb, {int(rounds):,} rounds, 10 arms, 10 trials, all of the process"

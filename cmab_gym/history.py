@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from cmab_gym.arrays import AnyArray, BoolArray, Float32Array, FloatArray, IntArray
 from cmab_gym.competitive import (
     best_mean,
     competitive_arms,
@@ -30,7 +29,7 @@ class History:
         trials: B.
 
     Attributes:
-        problem: as given.
+        problem: the problem passed in.
         t: rounds so far.
 
     Examples:
@@ -133,7 +132,7 @@ class History:
         self._last_arm[:] = arms
         self._last_reward[:] = rewards
 
-    def features(self, horizon: int) -> NDArray[np.float32]:
+    def features(self, horizon: int) -> Float32Array:
         """Return `history_features` of all trials, float32 (B, 4 K + 2).
 
         Args:
