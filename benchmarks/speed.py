@@ -35,8 +35,7 @@ LARGEST_TABLES, LARGEST = 2e8, 2e5
 def measure() -> dict[str, Any]:
     """Return rounds a second by kind of loops, agent, arms and trials.
 
-    A round is one pull of one trial. Every agent first pulls each arm once, and some more: these
-    are not timed.
+    A round is one pull of one trial. The first K + 20 rounds are not timed.
     """
     found = {}
     for form in LOOPS:
@@ -82,7 +81,7 @@ def left_out(agent: str, arms: int, trials: int) -> bool:
 def rounds_per_second(name: str, arms: int, trials: int, seconds: float = SECONDS) -> int:
     """Return the speed in the fastest tenth of some seconds: other processes only slow it down."""
     player = Player(name, arms, trials)
-    # Soon after each arm was pulled once, arms with one pull stop being significant, all at once.
+    # Soon after K rounds, arms with one pull stop being significant, all at once.
     while player.t < arms + 20:
         player.play()
     fastest, end = 0.0, time.perf_counter() + seconds
