@@ -29,7 +29,7 @@ def test_an_agents_regret_has_the_same_law_by_rounds_and_by_pulls(agent):
         draws: evaluate(
             "CMAB-Tabular-v0",
             [agent],
-            300,
+            150,
             2000,
             seed,
             env_kwargs={"preset": "three-armed", "draws": draws},
@@ -86,5 +86,5 @@ def test_full_information_needs_a_joint_outcome(wrapper):
 
 
 def test_an_unknown_way_to_draw_is_refused():
-    with pytest.raises(ValueError, match=r"unknown draws 'pull'.*expected one of: rounds, pulls"):
+    with pytest.raises(ValueError, match=r"unknown draws 'pull'.*Expected one of: rounds, pulls"):
         gym.make("CMAB-Tabular-v0", draws="pull")

@@ -122,7 +122,7 @@ def assert_same_choices(one, other, model, problem, seed, rounds):
             agent.update(arms, rewards[:, 0])
 
 
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(tabular_models(), SEEDS, st.sampled_from([UCB(), UCB(B=0.3), TS(), KLUCB()]), st.booleans())
 def test_without_knowledge_c_x_chooses_exactly_like_x(model, seed, policy, own_too):
     problem = uninformative(model.problem, own_too)
@@ -199,7 +199,7 @@ def test_pseudo_lower_bounds_rule_out_the_arm_found_by_hand():
     assert agent.allowed_arms().tolist() == [[True, True, False]]
 
 
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(tabular_models(), SEEDS, st.sampled_from([None, -np.inf]))
 def test_without_pseudo_lower_bounds_the_option_changes_nothing(model, seed, unknown):
     lower = None if unknown is None else np.full(model.problem.pseudo_rewards.shape, unknown)
