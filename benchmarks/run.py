@@ -12,6 +12,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ import startup
 import tables
 import tightening
 from process import HERE
+
+from cmab_gym.files import write_whole
 
 PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "startup": startup.measure,
@@ -46,7 +49,7 @@ WITH_FOLDER = ("movielens_tables", "large_files", "authors")  # each needs an op
 def main() -> None:
     """Run all benchmarks, or those named, and write the results."""
     chosen = arguments()
-    results = earlier(chosen.out) if chosen.only else {}
+    results = earlier(chosen.out)
     results |= {"machine": machine(), "measured": results.get("measured", {})}
     parts = dict(PARTS)
     if chosen.raw is not None:
@@ -62,7 +65,8 @@ def main() -> None:
             seconds = round(time.perf_counter() - start)
             results["measured"][name] = {"date": time.strftime("%Y-%m-%d"), "seconds": seconds}
             print(f"{name}: {seconds} s", file=sys.stderr)
-    chosen.out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+            text = json.dumps(results, indent=2) + "\n"  # after each part, so that none is lost
+            write_whole(chosen.out, partial(Path.write_text, data=text, encoding="utf-8"))
     for name, table in page.tables(results).items():
         print(f"\n{name}\n\n{table}")
     if chosen.page:
