@@ -174,6 +174,7 @@ class CorrelatedHistory(History):
         self.unknown = unknown_arms(problem)
         self.unknown.flags.writeable = False
         self._significant: BoolArray | None = None  # computed once a round
+        self._best_mean: FloatArray | None = None  # computed once a round
         self._rows = pseudo_reward_rows(problem.pseudo_rewards)
         # [b, k, l]: the pseudo-rewards of arm l, summed over the pulls of arm k in trial b.
         self._pseudo_sums: FloatArray = np.zeros((trials, n_arms, n_arms))
@@ -216,6 +217,14 @@ class CorrelatedHistory(History):
         return self._significant
 
     @property
+    def best_mean(self) -> FloatArray:
+        """The largest mean reward of a significant arm, float64 (B, 1)."""
+        if self._best_mean is None:
+            self._best_mean = best_mean(self._means, self.significant)
+            self._best_mean.flags.writeable = False
+        return self._best_mean
+
+    @property
     def bounds(self) -> FloatArray:
         """The least phi of each arm given a significant arm, float64 (B, K)."""
         return least_bounds(self.phi, self.significant)
@@ -231,8 +240,7 @@ class CorrelatedHistory(History):
     @property
     def required_bound(self) -> FloatArray:
         """What the bound on an arm's mean must reach so that it may be best, float64 (B, 1)."""
-        best = best_mean(self._means, self.significant)
-        return required_bound(best, self.significant, self._lower)
+        return required_bound(self.best_mean, self.significant, self._lower)
 
     @property
     def competitive(self) -> BoolArray:
@@ -246,8 +254,7 @@ class CorrelatedHistory(History):
             bounds: float64 (B, K).
             required: float64 (B, 1), of `required_bound`.
         """
-        best = best_mean(self._means, self.significant)
-        leaders = self.significant & (self._means == best)
+        leaders = self.significant & (self._means == self.best_mean)
         return competitive_arms(bounds, required, leaders, self.unknown)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
@@ -259,6 +266,7 @@ class CorrelatedHistory(History):
         index = self.problem.reward_index(rewards)
         super().update(arms, rewards)
         self._significant = None
+        self._best_mean = None
         row = self._rows[arms, index]
         row[self._trial, arms] = rewards
         self._pseudo_sums[self._trial, arms] += row
