@@ -8,8 +8,10 @@ from cmab_gym.agents.make import make_agent, published
 from cmab_gym.agents.one_trial import Copies, OneTrialAgent
 from cmab_gym.agents.policies.kl_ucb import KLUCB
 from cmab_gym.agents.policies.random_agent import RandomAgent
+from cmab_gym.agents.policies.survey_greedy import SurveyGreedy
 from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
+from cmab_gym.agents.policies.warm_ts import WarmTS
 from cmab_gym.agents.registry import agent_names, register_agent
 
 __all__ = [
@@ -24,8 +26,10 @@ __all__ = [
     "IndexPolicy",
     "OneTrialAgent",
     "RandomAgent",
+    "SurveyGreedy",
     "TightenedCBandit",
     "TrialError",
+    "WarmTS",
     "agent_names",
     "make_agent",
     "published",

@@ -18,26 +18,31 @@ from cmab_gym.streams import TrialStreams, as_streams
 
 @runtime_checkable
 class IndexPolicy(Protocol):
-    """A rule that computes an index of every arm; the arm with the largest index is pulled."""
+    """A rule that computes an index of every arm; the arm with the largest index is pulled.
+
+    A class with the attribute `ranks_unpulled = True` computes it for arms without a pull too, and
+    before the first round. The index of other policies does not count there.
+    """
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
         """Compute the index of every arm in every trial.
 
         Args:
             history: `pulls` (B, K); `means` (B, K); `t`, the pulls made so far in each trial, 1 or
-                more; `variances`, `counts`, `last_arm`; and `problem`. Read-only.
+                more unless the policy `ranks_unpulled`; `variances`, `counts`, `last_arm`; and
+                `problem`. Read-only.
             rng: one random stream for each trial.
 
         Returns:
-            float64 (B, K), without NaN; ignored for arms without a pull, so that a division by
-            their 0 pulls does no harm.
+            float64 (B, K), without NaN; ignored for arms without a pull unless the policy
+            `ranks_unpulled`, so that a division by their 0 pulls does no harm.
         """
 
 
 class IndexAgent:
     """Pulls the arm with the largest index; an arm without a pull has an infinite one.
 
-    So every arm is pulled once first, in random order.
+    So every arm is pulled once first, in random order, unless the policy `ranks_unpulled`.
 
     Args:
         policy: the rule.
@@ -100,9 +105,10 @@ class IndexAgent:
         self.history.update(arms, rewards)
 
     def _index(self) -> FloatArray:
-        """Return the policy's index, and infinity for arms without a pull."""
+        """Return the policy's index, and infinity for arms without a pull that it does not rank."""
         pulls = self.history.pulls
-        if not self.history.t:
+        ranks_unpulled = getattr(self.policy, "ranks_unpulled", False)
+        if not self.history.t and not ranks_unpulled:
             return np.full(pulls.shape, np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
             index = np.asarray(self.policy.index(self.history, self.rng), dtype=np.float64)
@@ -111,4 +117,4 @@ class IndexAgent:
                 f"{type(self.policy).__name__}.index() returned the shape {index.shape}: expected "
                 f"{pulls.shape}, one number for each trial and arm"
             )
-        return np.where(pulls > 0, index, np.inf)
+        return index if ranks_unpulled else np.where(pulls > 0, index, np.inf)

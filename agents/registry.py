@@ -45,6 +45,8 @@ SPECS: dict[str, AgentSpec] = {
         AgentSpec("ucb", "cmab_gym.agents.policies.ucb:UCB"),
         AgentSpec("ts", "cmab_gym.agents.policies.ts:TS"),
         AgentSpec("kl-ucb", "cmab_gym.agents.policies.kl_ucb:KLUCB"),
+        AgentSpec("warm-ts", "cmab_gym.agents.policies.warm_ts:WarmTS"),
+        AgentSpec("survey-greedy", "cmab_gym.agents.policies.survey_greedy:SurveyGreedy"),
         AgentSpec("ppo", "cmab_gym.agents.rl.online:PPO"),
         AgentSpec("a2c", "cmab_gym.agents.rl.online:A2C"),
         AgentSpec("dqn", "cmab_gym.agents.rl.online:DQN"),

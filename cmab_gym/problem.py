@@ -28,11 +28,14 @@ class BanditProblem:
             are finitely many rewards.
         pseudo_lower_bounds: float64 (K, K, R), lower bounds on the same means, -infinity where
             nothing is known; None if no lower bound is known.
+        survey_means: float64 (K,), the mean rating of each arm in a survey of other users, and the
+            mean of all ratings where an arm has none; None if there was no survey.
+        survey_counts: int64 (K,), the number of ratings behind each of these means.
 
     Raises:
         ValueError: a shape does not fit, an entry is not finite, the support is not increasing or
-            not inside the bounds, pseudo_rewards[k, k] is below the reward, or a lower bound is
-            above the upper one.
+            not inside the bounds, pseudo_rewards[k, k] is below the reward, a lower bound is above
+            the upper one, or the means of the survey are outside the bounds or come without counts.
 
     Source: Section 2.1, Definition 1, of Gupta, Chaudhari, Joshi and Yagan (2021), and its remark
     on pseudo-lower bounds in Section 3.
@@ -53,6 +56,8 @@ class BanditProblem:
     reward_bounds: tuple[float, float]
     reward_edges: FloatArray | None = None
     pseudo_lower_bounds: FloatArray | None = None
+    survey_means: FloatArray | None = None
+    survey_counts: IntArray | None = None
     _cuts: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -67,6 +72,7 @@ class BanditProblem:
         self._check_rewards()
         self._check_table()
         self._check_lower_bounds()
+        self._store_survey()
         object.__setattr__(self, "_cuts", self._interior_cuts())
         self._check_resolution()
 
@@ -98,6 +104,8 @@ class BanditProblem:
             (low, high),
             info.get("reward_edges"),
             info.get("pseudo_lower_bounds"),
+            info.get("survey_means"),
+            info.get("survey_counts"),
         )
 
     @property
@@ -196,6 +204,32 @@ class BanditProblem:
                 f"pseudo_lower_bounds[{l}, {k}, {j}] = {lower[l, k, j]:g}: expected at most the "
                 f"upper bound, {table[l, k, j]:g}; an unknown entry is -infinity"
             )
+
+    def _store_survey(self) -> None:
+        if self.survey_means is None and self.survey_counts is None:
+            return
+        means = read_only(() if self.survey_means is None else self.survey_means)
+        counts = np.array(() if self.survey_counts is None else self.survey_counts)
+        (low, high), shapes = self.reward_bounds, (means.shape, counts.shape)
+        if shapes != ((self.n_arms,),) * 2:
+            raise ValueError(
+                f"survey_means and survey_counts have shapes {shapes}: expected both, of shape "
+                f"({self.n_arms},), one number for each arm"
+            )
+        inside = (means >= low - self.tolerance) & (means <= high + self.tolerance)
+        if not inside.all():  # NaN is not inside
+            raise ValueError(
+                f"survey_means holds {means[~inside][0]:g}: expected means inside "
+                f"{self.reward_bounds}; where an arm has no rating, the mean of all ratings"
+            )
+        if counts.dtype.kind not in "iu" or counts.min() < 0 or not counts.any():
+            raise ValueError(
+                f"survey_counts={counts}: expected whole numbers of ratings, 0 or more, not all 0"
+            )
+        counts = counts.astype(np.int64)
+        counts.setflags(write=False)
+        object.__setattr__(self, "survey_means", means)
+        object.__setattr__(self, "survey_counts", counts)
 
     def _check_resolution(self) -> None:
         index = np.searchsorted(self._cuts, self.reward_support, side="right")

@@ -28,7 +28,7 @@ from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import mask_and_pad
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +37,8 @@ class Survey:
 
     Args:
         pseudo_rewards: float64 (K, K, R), pseudo-rewards [l, k, j] of the training users.
-        test_counts: float64 (K, R), how often each arm got each reward from test users.
+        training_counts: float64 (K, R), how often each arm got each reward from training users.
+        test_counts: float64 (K, R), the same of the test users.
         reward_support: float64 (R,), the possible rewards, increasing.
         reward_bounds: (low, high), the interval that holds every reward.
         arm_names: K names.
@@ -49,6 +50,7 @@ class Survey:
     """
 
     pseudo_rewards: FloatArray
+    training_counts: FloatArray
     test_counts: FloatArray
     reward_support: FloatArray
     reward_bounds: tuple[float, float]
@@ -57,14 +59,15 @@ class Survey:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("pseudo_rewards", "test_counts", "reward_support"):
+        for name in ("pseudo_rewards", "training_counts", "test_counts", "reward_support"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
         n_arms, size = len(self.arm_names), self.reward_support.size
-        shapes = (self.pseudo_rewards.shape, self.test_counts.shape)
-        if shapes != ((n_arms, n_arms, size), (n_arms, size)):
+        tables = (self.pseudo_rewards, self.training_counts, self.test_counts)
+        shapes = tuple(each.shape for each in tables)
+        if shapes != ((n_arms, n_arms, size), (n_arms, size), (n_arms, size)):
             raise ValueError(
-                f"pseudo_rewards and test_counts have shapes {shapes}: expected (K, K, R) and "
-                f"(K, R) for {n_arms} arms and {size} rewards"
+                f"pseudo_rewards, training_counts and test_counts have shapes {shapes}: expected "
+                f"(K, K, R), (K, R) and (K, R) for {n_arms} arms and {size} rewards"
             )
 
     def model(self, mask: float = 0.0, pad: float = 0.0, mask_seed: int = 0) -> HistogramModel:
@@ -83,7 +86,17 @@ class Survey:
         table = mask_and_pad(
             self.pseudo_rewards, self.reward_support, self.reward_bounds[1], mask, pad, rng
         )
-        problem = BanditProblem(table, self.reward_support, self.reward_bounds)
+        counts = self.training_counts.sum(axis=1)
+        totals = self.training_counts @ self.reward_support
+        means = np.full(counts.size, totals.sum() / counts.sum())
+        np.divide(totals, counts, out=means, where=counts > 0)
+        problem = BanditProblem(
+            table,
+            self.reward_support,
+            self.reward_bounds,
+            survey_means=means,
+            survey_counts=counts.astype(np.int64),
+        )
         return HistogramModel(
             self.test_counts, problem, self.arm_names, self.reward_unit, self.provenance
         )
@@ -98,6 +111,7 @@ class Survey:
         }
         arrays = {
             "pseudo_rewards": self.pseudo_rewards,
+            "training_counts": self.training_counts,
             "test_counts": self.test_counts,
             "reward_support": self.reward_support,
             "arm_names": np.array(self.arm_names, dtype=np.str_),
@@ -126,6 +140,7 @@ class Survey:
                 raise ValueError("its checksum is wrong")
             return cls(
                 content["pseudo_rewards"],
+                content["training_counts"],
                 content["test_counts"],
                 content["reward_support"],
                 checks.interval("reward_bounds", meta["reward_bounds"]),
@@ -184,7 +199,8 @@ def take_survey(
     checks.finite("reward_support", support)
     bounds = (float(support[0]), float(support[-1]))
     training, test = split_ratings(ratings, arms, split, support)
-    counts = _histograms(test, arms.names, split.train_share)
+    counts = _histograms(test)
+    _check_tested(counts, arms.names, split.train_share)
     table = method.upper(training, bounds)
     computed = {
         "source": ratings.source,
@@ -199,7 +215,8 @@ def take_survey(
         "test_half": asdict(validate(table, test)),
     }
     merged = {**(provenance or {}), **computed}
-    return Survey(table, counts, support, bounds, arms.names, "stars", merged)
+    surveyed = _histograms(training)
+    return Survey(table, surveyed, counts, support, bounds, arms.names, "stars", merged)
 
 
 def split_ratings(
@@ -238,19 +255,21 @@ def split_ratings(
     return training, test
 
 
-def _histograms(test: Pooled, names: tuple[str, ...], train_share: float) -> FloatArray:
+def _histograms(pooled: Pooled) -> FloatArray:
     """Count how often each arm got each reward, float64 (K, R)."""
-    size = test.support.size
-    counts = np.bincount(test.arm * size + test.level, minlength=test.n_arms * size)
-    counts = counts.reshape(test.n_arms, size)
-    totals = counts.sum(axis=1)
+    size = pooled.support.size
+    counts = np.bincount(pooled.arm * size + pooled.level, minlength=pooled.n_arms * size)
+    return counts.reshape(pooled.n_arms, size).astype(np.float64)
+
+
+def _check_tested(test_counts: FloatArray, names: tuple[str, ...], train_share: float) -> None:
+    totals = test_counts.sum(axis=1)
     if totals.min() == 0:
         empty = int(totals.argmin())
         raise ValueError(
             f"arm {empty} ({names[empty]}) has no test rating at train_share={train_share:g}: "
             "expected at least one; lower train_share or leave the arm out"
         )
-    return counts.astype(np.float64)
 
 
 def _renumbered(user: IntArray) -> IntArray:

@@ -122,6 +122,23 @@ def test_wrong_pseudo_lower_bounds_are_refused(lower, message):
         BanditProblem(table, [0, 1], (0, 1), None, lower)
 
 
+@pytest.mark.parametrize(
+    ("means", "counts", "message"),
+    [
+        ([0.5, 0.5], None, r"have shapes \(\(2,\), \(0,\)\): expected both, of shape \(2,\)"),
+        ([0.5], [1], r"have shapes \(\(1,\), \(1,\)\): expected both, of shape \(2,\)"),
+        ([0.5, np.nan], [1, 0], r"survey_means holds nan: expected means inside \(0.0, 1.0\)"),
+        ([0.5, 1.5], [1, 1], r"survey_means holds 1.5: expected means inside"),
+        ([0.5, 0.5], [-1, 1], r"survey_counts=\[-1  1\]: expected whole numbers"),
+        ([0.5, 0.5], [0, 0], r"survey_counts=\[0 0\]: expected .* not all 0"),
+        ([0.5, 0.5], [0.5, 1.0], r"expected whole numbers"),
+    ],
+)
+def test_wrong_means_of_a_survey_are_refused(means, counts, message):
+    with pytest.raises(ValueError, match=message):
+        problem(survey_means=means, survey_counts=counts)
+
+
 def test_the_rows_of_a_problems_table_are_a_view():
     made = problem(pseudo_lower_bounds=np.full_like(TABLE_1, -np.inf))
     lower = made.pseudo_lower_bounds

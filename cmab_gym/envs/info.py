@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from cmab_gym.arrays import BoolArray, FloatArray
+from cmab_gym.arrays import AnyArray, BoolArray
 from cmab_gym.problem import BanditProblem
 
 Info: TypeAlias = dict[str, Any]
@@ -28,25 +28,25 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
     Returns:
         pseudo_rewards float64 (K, K, R); reward_support float64 (R,); reward_bounds float64 (2,),
         low and high; reward_edges float64 (R + 1,) if rewards are continuous; pseudo_lower_bounds
-        float64 (K, K, R) if the problem has them.
+        float64 (K, K, R) if the problem has them; survey_means float64 (K,) and survey_counts int64
+        (K,) if it comes from a survey.
     """
-    arrays = {
+    arrays: dict[str, AnyArray] = {
         "pseudo_rewards": problem.pseudo_rewards,
         "reward_support": problem.reward_support,
         "reward_bounds": np.array(problem.reward_bounds),
     }
-    if problem.reward_edges is not None:
-        arrays["reward_edges"] = problem.reward_edges
-    if problem.pseudo_lower_bounds is not None:
-        arrays["pseudo_lower_bounds"] = problem.pseudo_lower_bounds
+    for name in ("reward_edges", "pseudo_lower_bounds", "survey_means", "survey_counts"):
+        if getattr(problem, name) is not None:
+            arrays[name] = getattr(problem, name)
     if num_envs is None:
         return {key: array.copy() for key, array in arrays.items()}
     return {key: repeated(array, num_envs) for key, array in arrays.items()}
 
 
-def repeated(array: FloatArray, times: int) -> FloatArray:
+def repeated(array: AnyArray, times: int) -> AnyArray:
     """Copy an array `times` times along a new first axis."""
-    copies: FloatArray = np.broadcast_to(array, (times, *array.shape)).copy()
+    copies: AnyArray = np.broadcast_to(array, (times, *array.shape)).copy()
     return copies
 
 

@@ -53,7 +53,8 @@ class MovieLensEnv(BanditEnv):
 
     Information:
         `reset`: pseudo_rewards float64 (K, K, 5); reward_support float64 (5,); reward_bounds
-        float64 (2,), 1 and 5.
+        float64 (2,), 1 and 5; survey_means float64 (K,) and survey_counts int64 (K,), the mean and
+        the number of the surveyed users' ratings of each arm.
         `step`: pseudo_reward float64 (K,), s_lk of the pull for every arm l; reward_index int64;
         regret float, the sum of the gaps of this episode's pulls.
 

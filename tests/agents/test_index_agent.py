@@ -8,7 +8,15 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from cmab_gym import BanditProblem, make_agent
-from cmab_gym.agents import TS, UCB, CBandit, IndexAgent, TightenedCBandit
+from cmab_gym.agents import (
+    TS,
+    UCB,
+    CBandit,
+    IndexAgent,
+    SurveyGreedy,
+    TightenedCBandit,
+    WarmTS,
+)
 from cmab_gym.envs.tabular import tabular_model
 
 TWO_ARMS = tabular_model("table1-a").problem
@@ -35,6 +43,16 @@ def test_every_arm_is_pulled_once_first_in_random_order(agent):
     arms = first_arms(agent, BanditProblem(np.zeros((6, 6, 1)), [0.0], (0, 1)), 6)
     assert_array_equal(np.sort(arms, axis=1), np.tile(np.arange(6), (20, 1)))
     assert len({tuple(row) for row in arms.tolist()}) > 10
+
+
+@pytest.mark.parametrize("kind", [IndexAgent, CBandit])
+def test_a_policy_that_ranks_unpulled_arms_need_not_try_them_first(kind):
+    table = np.broadcast_to([0.0, 1.0], (3, 3, 2))
+    of_survey = {"survey_means": [0.2, 0.9, 0.5], "survey_counts": np.array([9, 9, 9])}
+    problem = BanditProblem(table, [0, 1], (0, 1), **of_survey)
+    assert_array_equal(first_arms(kind(SurveyGreedy()), problem, 4), np.ones((20, 4)))
+    tried = first_arms(kind(WarmTS(weight=1e6)), problem, 4)
+    assert_array_equal(tried, np.ones((20, 4)))
 
 
 @pytest.mark.parametrize("agent", [CBandit(UCB(B=0.3)), TightenedCBandit(UCB(B=0.3))], ids=repr)

@@ -41,9 +41,10 @@ class Half:
     def reset(self, problem, rng): ...
     def act(self): ...
 """
+INDEX = ("ucb", "ts", "kl-ucb", "warm-ts", "survey-greedy")
 BUILT_IN = [
     "random",
-    *(prefix + name for name in ("ucb", "ts", "kl-ucb") for prefix in ("", "c-", "tc-")),
+    *(prefix + name for name in INDEX for prefix in ("", "c-", "tc-")),
     *("ppo", "a2c", "dqn"),
 ]
 

@@ -324,6 +324,29 @@ def test_the_info_of_reset_has_pseudo_lower_bounds_if_the_problem_has_them():
     assert "pseudo_lower_bounds" not in gym.make("CMAB-Tabular-v0").reset()[1]
 
 
+@pytest.mark.parametrize("env_id", ["CMAB-MovieLens-v0", "CMAB-Goodreads-v0", "CMAB-Ratings-v0"])
+def test_the_info_of_reset_has_the_means_of_the_survey_if_there_was_one(env_id):
+    env = gym.make(env_id, **NEEDS.get(env_id, {}))
+    _, info = env.reset(seed=0)
+    n_arms = env.action_space.n
+    means, counts = info["survey_means"].copy(), info["survey_counts"].copy()
+    assert (means.shape, means.dtype) == ((n_arms,), np.float64)
+    assert (counts.shape, counts.dtype) == ((n_arms,), np.int64)
+    assert counts.min() > 0
+    assert 0 < np.abs(means - env.unwrapped.model.means).mean() < 1  # of other users
+    read = BanditProblem.from_info(info)
+    info["survey_means"][:] = 0
+    info["survey_counts"][:] = 0
+    for problem in (read, env.unwrapped.problem):
+        np.testing.assert_array_equal(problem.survey_means, means)
+        np.testing.assert_array_equal(problem.survey_counts, counts)
+    envs = gym.make_vec(env_id, num_envs=2, **NEEDS.get(env_id, {}))
+    of_vector = envs.reset(seed=0)[1]
+    np.testing.assert_array_equal(of_vector["survey_means"], [means, means])
+    np.testing.assert_array_equal(of_vector["survey_counts"], [counts, counts])
+    assert "survey_means" not in gym.make("CMAB-Tabular-v0").reset()[1]
+
+
 def test_the_info_of_reset_can_be_left_out():
     envs = gym.make_vec("CMAB-Tabular-v0", num_envs=3)
     _, info = envs.reset(seed=1, options={"info": False})

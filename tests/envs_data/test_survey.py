@@ -110,12 +110,19 @@ def test_a_saved_survey_is_read_unchanged(tmp_path):
     survey.save(tmp_path / "s.npz")
     read = Survey.load(tmp_path / "s.npz")
     assert_array_equal(read.pseudo_rewards, survey.pseudo_rewards)
+    assert_array_equal(read.training_counts, survey.training_counts)
     assert_array_equal(read.test_counts, survey.test_counts)
     assert read.arm_names == survey.arm_names
     assert read.provenance == survey.provenance
     assert [path.name for path in tmp_path.iterdir()] == ["s.npz"]
     survey.save(tmp_path / "again.npz")
     assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "s.npz").read_bytes()
+
+
+def test_an_arm_that_no_surveyed_user_rated_has_the_mean_of_all_their_ratings():
+    problem = survey_of([(1, 7, 5), (1, 7, 2), (2, 8, 1), (3, 7, 1)], share=0.4).model().problem
+    assert_array_equal(problem.survey_counts, [2, 0])
+    assert_array_equal(problem.survey_means, [3.5, 3.5])
 
 
 def test_a_file_that_is_not_a_survey_is_refused(tmp_path):
@@ -132,7 +139,7 @@ def test_a_file_that_is_not_a_survey_is_refused(tmp_path):
             Survey.load(path)
     future = tmp_path / "future.npz"
     np.savez(future, meta=np.array('{"format": 99}'), checksum=np.array(""))
-    with pytest.raises(ValueError, match=r"survey of format 1 .*has format 99\); rebuild it"):
+    with pytest.raises(ValueError, match=r"survey of format 2 .*has format 99\); rebuild it"):
         Survey.load(future)
 
 
@@ -141,7 +148,7 @@ def test_a_changed_table_is_detected(tmp_path):
     survey_of().save(path)
     with np.load(path) as arrays:
         content = dict(arrays)
-    for name, change in (("pseudo_rewards", 0.5), ("test_counts", 1)):
+    for name, change in (("pseudo_rewards", 0.5), ("training_counts", 1), ("test_counts", 1)):
         np.savez(path, **{**content, name: content[name] + change})
         with pytest.raises(ValueError, match="its checksum is wrong"):
             Survey.load(path)
@@ -156,6 +163,9 @@ def test_a_survey_makes_a_bandit():
     survey = survey_of()
     model = survey.model(pad=0.5)
     assert_allclose(model.means, [2, 5])
+    # Users 100 to 102 gave item 7 the ratings 5, 5, 1 and item 8 the ratings 1, 3, 2, 4.
+    assert_allclose(model.problem.survey_means, [11 / 3, 10 / 4])
+    assert_array_equal(model.problem.survey_counts, [3, 4])
     assert model.problem.pseudo_rewards[1, 0, 4] == 2.5
     with pytest.raises(ValueError, match="mask_seed=-1"):
         survey.model(mask_seed=-1)
