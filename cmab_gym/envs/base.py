@@ -15,6 +15,7 @@ from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
 from cmab_gym.envs.family import HORIZON, build_model
 from cmab_gym.envs.info import NO_JOINT_OUTCOME, STEP_INFO, Info, StepInfo, reset_info
+from cmab_gym.envs.observer import RoundObserver
 from cmab_gym.envs.rendering import (
     FRAMES_PER_SECOND,
     Screen,
@@ -49,6 +50,7 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
     Attributes:
         model: how rewards are drawn. It holds the true means, which players must not see.
         problem: what a player may know.
+        observers: told of every episode and round: the wrappers of this package, and the screen.
 
     Raises:
         ValueError: an argument is unknown or out of range.
@@ -104,6 +106,7 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         self._start_stream()
         self.render_mode = checked_render_mode(self, render_mode)
         self._screen = Screen(self.model, self.horizon) if self.render_mode else None
+        self.observers: list[RoundObserver] = [self._screen] if self._screen is not None else []
 
     @property
     def problem(self) -> BanditProblem:
@@ -142,9 +145,10 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
             self._start_stream()
         self._round = 0
         self._regret = 0.0
-        if self._screen is not None:
-            self._screen.begin()
-            self._show()
+        for observer in self.observers:
+            observer.begin()
+        if self.render_mode == "human":
+            self.render()
         return _STATE, reset_info(self.problem)
 
     def step(self, action: Any) -> tuple[np.int64, float, bool, bool, Info]:
@@ -182,9 +186,8 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
             info["pseudo_reward"] = self._rows[arm][index].copy()
             if self.step_info == "table":
                 info["pseudo_rewards"] = self.problem.pseudo_rewards.copy()
-        if self._screen is not None:
-            self._screen.update(np.array([arm]), np.array([reward]), np.array([regret]))
-            self._show()
+        if self.observers:
+            self._tell(arm, reward)
         return _STATE, reward, round_number == self.horizon, False, info
 
     def render(self) -> Any:
@@ -205,7 +208,11 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         if self._screen is not None:
             self._screen.close()
 
-    def _show(self) -> None:
+    def _tell(self, arm: int, reward: float) -> None:
+        """Tell the observers of a round, and show it."""
+        arms, rewards = np.array([arm]), np.array([reward])
+        for observer in self.observers:
+            observer.update(arms, rewards)
         if self.render_mode == "human":
             self.render()
 

@@ -59,10 +59,10 @@ class Screen:
         self._history = CorrelatedHistory(self._model.problem, self._trials)
         self._regret: FloatArray = np.zeros(self._trials)
 
-    def update(self, arms: IntArray, rewards: FloatArray, regret: FloatArray) -> None:
-        """Add a round: arms, their rewards and the regret so far, each (B,)."""
+    def update(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Add a round: arms and their rewards, each (B,)."""
         self._history.update(arms, rewards)
-        self._regret = regret.copy()
+        self._regret += self._model.gaps[arms]
 
     def scene(self, trial: int) -> Scene:
         """Return the current scene of a trial."""

@@ -24,6 +24,7 @@ from cmab_gym.envs.info import (
     reset_info,
     with_masks,
 )
+from cmab_gym.envs.observer import RoundObserver
 from cmab_gym.envs.rendering import (
     FRAMES_PER_SECOND,
     Screen,
@@ -73,6 +74,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         model, problem: as in `BanditEnv`.
         env_kwargs: all keyword arguments of the family, including the defaults of those not given.
         round_played: whether the last step played a round.
+        observers: as in `BanditEnv`.
 
     Raises:
         ValueError: an argument is unknown or out of range.
@@ -134,6 +136,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         self.round_played = False
         self.render_mode = checked_render_mode(self, render_mode)
         self._screen = Screen(self.model, self.horizon, self.num_envs) if self.render_mode else None
+        self.observers: list[RoundObserver] = [self._screen] if self._screen is not None else []
 
     @property
     def problem(self) -> BanditProblem:
@@ -246,8 +249,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
             info["pseudo_reward"] = self._rows.take(arms * self._n_rewards + reward_index, axis=0)
         if self.step_info == "table":
             info["pseudo_rewards"] = repeated(self.problem.pseudo_rewards, self.num_envs)
-        if self._screen is not None:
-            self._screen.update(arms, rewards, self._regret)
+        for observer in self.observers:
+            observer.update(arms, rewards)
         return rewards, with_masks(info, self._all)
 
     def _info_without_a_round(self) -> Info:
@@ -290,8 +293,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
     def _begin_episode(self) -> None:
         self._round = 0
         self._regret = np.zeros(self.num_envs)
-        if self._screen is not None:
-            self._screen.begin()
+        for observer in self.observers:
+            observer.begin()
 
     def _observation(self) -> IntArray:
         return np.zeros(self.num_envs, dtype=np.int64)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-import gymnasium as gym
-from gymnasium.vector import VectorRewardWrapper
-
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.info import NO_JOINT_OUTCOME
 from cmab_gym.envs.vector import BanditVectorEnv
@@ -50,19 +47,3 @@ def require_joint_outcomes(wrapper: object, bandit: BanditEnv | BanditVectorEnv)
     """
     if bandit.draws != "rounds":
         raise ValueError(f"{type(wrapper).__name__}: {NO_JOINT_OUTCOME}")
-
-
-def refuse_changed_rewards(wrapper: object, env: Any) -> None:
-    """Refuse an environment with a wrapper that changes the rewards.
-
-    Raises:
-        ValueError: there is such a wrapper inside env.
-    """
-    while env is not env.unwrapped:
-        if isinstance(env, gym.RewardWrapper | VectorRewardWrapper):
-            name = type(env).__name__
-            raise ValueError(
-                f"{type(wrapper).__name__} outside {name}: expected rewards in the bandit's own "
-                f"unit; put {name} outside"
-            )
-        env = env.env

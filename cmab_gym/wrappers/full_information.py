@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 
-from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.info import Info
 from cmab_gym.wrappers.checks import bandit_inside, require_joint_outcomes
@@ -20,9 +18,9 @@ class FullInformation(ObserverWrapper, RecordConstructorArgs):
     """Shows the rewards of all arms in a round, whichever is pulled (the experts' setting).
 
     Information:
-        `step`: the keys of env; rewards float64 (K,), the reward of every arm in this round;
-        counterfactual_reward float, the largest reward of the arms not pulled. `reset` adds
-        nothing.
+        `step`: the keys of env; rewards float64 (K,), the reward of every arm in this round, in
+        the bandit's unit; counterfactual_reward float, the largest reward of the arms not pulled.
+        `reset` adds nothing.
 
     Observation:
         That of env; or with observe=True `Box(0, 1, (K,), float32)`, the rewards of the last round,
@@ -55,26 +53,15 @@ class FullInformation(ObserverWrapper, RecordConstructorArgs):
         RecordConstructorArgs.__init__(self, observe=observe)
         bandit = bandit_inside(self, env, BanditEnv)
         require_joint_outcomes(self, bandit)
-        super().__init__(env, RoundRewardsObserver(bandit, 1) if observe else None)
-        self._bandit = bandit
+        self._rounds = RoundRewardsObserver(bandit, 1)
+        super().__init__(env, bandit, self._rounds, shown=observe)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Pull an arm."""
         observation, reward, terminated, truncated, info = super().step(action)
-        rewards = self._bandit.round_rewards
-        info["rewards"] = rewards
-        info["counterfactual_reward"] = float(best_of_others(rewards[None], np.array([action]))[0])
+        played = self._rounds.take()
+        if played is not None:
+            rewards, best_of_others = played
+            info["rewards"] = rewards[0]
+            info["counterfactual_reward"] = float(best_of_others[0])
         return observation, reward, terminated, truncated, info
-
-
-def best_of_others(rewards: FloatArray, arms: IntArray) -> FloatArray:
-    """Return the largest reward of the arms not pulled, float64 (B,).
-
-    Args:
-        rewards: float64 (B, K), the rewards of all arms.
-        arms: int64 (B,), the arm pulled in each row.
-    """
-    others = rewards.copy()
-    others[np.arange(len(arms)), arms] = -np.inf
-    best: FloatArray = others.max(axis=1)
-    return best

@@ -10,7 +10,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.info import Info
-from cmab_gym.wrappers.checks import bandit_inside, refuse_changed_rewards
+from cmab_gym.wrappers.checks import bandit_inside
 from cmab_gym.wrappers.observers import HistoryObserver, Observer, PseudoRewardObserver
 
 
@@ -19,13 +19,22 @@ class ObserverWrapper(gym.Wrapper[Any, Any, Any, Any]):
 
     Args:
         env: a bandit of this package.
-        observer: the observer of one trial; None keeps the observations of env.
+        bandit: the environment inside its wrappers.
+        observer: the observer of one trial.
+        shown: False keeps the observations of env.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], observer: Observer | None) -> None:
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        bandit: BanditEnv,
+        observer: Observer[Any],
+        shown: bool = True,
+    ) -> None:
         super().__init__(env)
-        self._observer = observer
-        if observer is not None:
+        bandit.observers.append(observer)
+        self._observer, self._shown = observer, shown
+        if shown:
             self.observation_space = observer.space
 
     def reset(
@@ -33,21 +42,15 @@ class ObserverWrapper(gym.Wrapper[Any, Any, Any, Any]):
     ) -> tuple[Any, Info]:
         """Begin an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
-        if self._observer is not None:
-            self._observer.begin()
         return self._observation(observation), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Pull an arm."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        if self._observer is not None:
-            self._observer.update(np.array([action]), np.array([float(reward)]))
         return self._observation(observation), reward, terminated, truncated, info
 
     def _observation(self, inner: Any) -> Any:
-        if self._observer is None:
-            return inner
-        return self._observer.observe(np.asarray(inner)[None])[0]
+        return self._observer.observe(np.asarray(inner)[None])[0] if self._shown else inner
 
 
 class HistoryObservation(ObserverWrapper, RecordConstructorArgs):
@@ -59,11 +62,11 @@ class HistoryObservation(ObserverWrapper, RecordConstructorArgs):
         the time left. See `cmab_gym.wrappers.history_features`.
 
     Args:
-        env: a bandit of this package, with rewards in its own unit: put a wrapper that scales
-            rewards outside.
+        env: a bandit of this package. Wrappers inside may change actions, rewards or the length of
+            an episode: the history is that of the bandit itself, in its unit.
 
     Raises:
-        ValueError: env is not a bandit of this package, or a wrapper changes its rewards.
+        ValueError: env is not a bandit of this package.
 
     Examples:
         >>> import gymnasium as gym
@@ -80,8 +83,7 @@ class HistoryObservation(ObserverWrapper, RecordConstructorArgs):
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
         bandit = bandit_inside(self, env, BanditEnv)
-        refuse_changed_rewards(self, env)
-        super().__init__(env, HistoryObserver(bandit, 1))
+        super().__init__(env, bandit, HistoryObserver(bandit, 1))
 
 
 class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
@@ -100,13 +102,12 @@ class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
           an episode: for learners that play many different bandits.
 
     Args:
-        env: a bandit of this package, with rewards in its own unit: put a wrapper that scales
-            rewards outside.
+        env: a bandit of this package. Wrappers inside may change actions, rewards or the length of
+            an episode: arms and rewards are those of the bandit itself.
         content: "bounds", "phi" or "table".
 
     Raises:
-        ValueError: content is not one of these; env is not a bandit of this package, or a wrapper
-            changes its rewards.
+        ValueError: content is not one of these, or env is not a bandit of this package.
 
     Examples:
         >>> import gymnasium as gym
@@ -121,5 +122,5 @@ class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
     def __init__(self, env: gym.Env[Any, Any], content: str = "bounds") -> None:
         RecordConstructorArgs.__init__(self, content=content)
         bandit = bandit_inside(self, env, BanditEnv)
-        refuse_changed_rewards(self, env)
-        super().__init__(env, PseudoRewardObserver(bandit, 1, content, env.observation_space))
+        observer = PseudoRewardObserver(bandit, 1, content, env.observation_space)
+        super().__init__(env, bandit, observer)

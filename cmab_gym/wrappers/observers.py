@@ -1,9 +1,13 @@
-"""Observers: the observations of B trials, for the scalar wrappers (B = 1) and the vector ones."""
+"""Observers: the observations of B trials, for the scalar wrappers (B = 1) and the vector ones.
+
+A bandit tells its observers of every round that it plays. So an observation is right whatever the
+wrappers inside do to actions, rewards and episodes.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from gymnasium.spaces import Box, Space
@@ -12,13 +16,14 @@ from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, Float32Array, FloatArray, IntArray
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
-from cmab_gym.features import n_history_features, reward_features
+from cmab_gym.features import n_history_features, reward_features, scaled_rewards
 from cmab_gym.history import CorrelatedHistory, History
 
 CONTENTS = ("bounds", "phi", "table")
+State = TypeVar("State")
 
 
-class Observer(ABC):
+class Observer(ABC, Generic[State]):
     """Records the rounds of B trials and makes observations of them.
 
     Args:
@@ -33,46 +38,59 @@ class Observer(ABC):
 
     def __init__(self, bandit: BanditEnv | BanditVectorEnv, trials: int) -> None:
         self._bandit, self._problem, self._trials = bandit, bandit.problem, trials
-        self.begin()
+        self._state = self._new_state()
+        self._ended: State | None = None  # of the episodes that ended in the last round
 
-    @abstractmethod
     def begin(self) -> None:
-        """Begin new episodes: forget the recorded rounds."""
+        """Begin new episodes."""
+        self._ended, self._state = self._state, self._new_state()
 
-    @abstractmethod
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Add a round: arms and their rewards, each (B,)."""
+        self._ended = None
+        self._add(arms, rewards)
 
-    @abstractmethod
-    def observe(self, inner: AnyArray) -> Float32Array:
+    def observe(self, inner: AnyArray, ended: bool = False) -> Float32Array:
         """Return the observations, float32 (B, D).
 
         Args:
             inner: (B, ...), the observations of the wrapped environment.
+            ended: whether to return the last ones of the episodes that ended in the last round.
         """
+        last = self._ended if ended else None
+        return self._observation(self._state if last is None else last, inner)
+
+    @abstractmethod
+    def _new_state(self) -> State:
+        """Return the state before the first round."""
+
+    @abstractmethod
+    def _add(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Add a round to the state."""
+
+    @abstractmethod
+    def _observation(self, state: State, inner: AnyArray) -> Float32Array:
+        """Return the observations of a state."""
 
 
-class HistoryObserver(Observer):
+class HistoryObserver(Observer[History]):
     """Shows the history of each trial, as `history_features`."""
 
     def __init__(self, bandit: BanditEnv | BanditVectorEnv, trials: int) -> None:
         super().__init__(bandit, trials)
         self.space = Box(0, 1, (n_history_features(self._problem.n_arms),), np.float32)
 
-    def begin(self) -> None:
-        """Forget the recorded rounds."""
-        self._history = History(self._problem, self._trials)
+    def _new_state(self) -> History:
+        return History(self._problem, self._trials)
 
-    def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Add a round: see `Observer.update`."""
-        self._history.update(arms, rewards)
+    def _add(self, arms: IntArray, rewards: FloatArray) -> None:
+        self._state.update(arms, rewards)
 
-    def observe(self, inner: AnyArray) -> Float32Array:
-        """Return the observations, float32 (B, D)."""
-        return self._history.features(self._bandit.horizon)
+    def _observation(self, state: History, inner: AnyArray) -> Float32Array:
+        return state.features(self._bandit.horizon)
 
 
-class PseudoRewardObserver(Observer):
+class PseudoRewardObserver(Observer[CorrelatedHistory]):
     """Shows the wrapped environment's observations, then pseudo-rewards.
 
     Args:
@@ -102,42 +120,89 @@ class PseudoRewardObserver(Observer):
             low, high = np.append(inner.low, low), np.append(inner.high, high)
         self.space = Box(low, high, dtype=np.float32)
 
-    def begin(self) -> None:
-        """Forget the recorded rounds."""
-        self._history = CorrelatedHistory(self._problem, self._trials)
+    def _new_state(self) -> CorrelatedHistory:
+        return CorrelatedHistory(self._problem, self._trials)
 
-    def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Add a round: see `Observer.update`."""
-        self._history.update(arms, rewards)
+    def _add(self, arms: IntArray, rewards: FloatArray) -> None:
+        self._state.update(arms, rewards)
 
-    def observe(self, inner: AnyArray) -> Float32Array:
-        """Return the observations, float32 (B, D)."""
-        added = reward_features(self._pseudo_rewards(), self._problem.reward_bounds)
+    def _observation(self, state: CorrelatedHistory, inner: AnyArray) -> Float32Array:
+        added = reward_features(self._pseudo_rewards(state), self._problem.reward_bounds)
         return np.append(inner, added, axis=1) if self._keeps_inner else added
 
-    def _pseudo_rewards(self) -> FloatArray:
+    def _pseudo_rewards(self, state: CorrelatedHistory) -> FloatArray:
         if self._content == "table":
             table = self._problem.pseudo_rewards
             return np.broadcast_to(table, (self._trials, *table.shape))
-        return self._history.bounds if self._content == "bounds" else self._history.phi
+        return state.bounds if self._content == "bounds" else state.phi
 
 
-class RoundRewardsObserver(Observer):
+class RoundRewardsObserver(Observer[list[Float32Array]]):
     """Shows the rewards of all arms in the last round, scaled to [0, 1]."""
 
     def __init__(self, bandit: BanditEnv | BanditVectorEnv, trials: int) -> None:
         super().__init__(bandit, trials)
         self.space = Box(0, 1, (self._problem.n_arms,), np.float32)
+        self._round: tuple[FloatArray, FloatArray] | None = None
+
+    def take(self) -> tuple[FloatArray, FloatArray] | None:
+        """Return the last round, once; None if no round was played since the last call.
+
+        Returns:
+            The rewards of all arms, float64 (B, K), and the largest of the arms not pulled, (B,).
+        """
+        last, self._round = self._round, None
+        return last
+
+    def _new_state(self) -> list[Float32Array]:
+        return [np.zeros((self._trials, self._problem.n_arms), np.float32)]
+
+    def _add(self, arms: IntArray, rewards: FloatArray) -> None:
+        given = self._bandit.round_rewards.reshape(self._trials, -1)
+        self._state[0] = reward_features(given, self._problem.reward_bounds)
+        others = given.copy()
+        others[np.arange(self._trials), arms] = -np.inf
+        self._round = given, others.max(axis=1)
+
+    def _observation(self, state: list[Float32Array], inner: AnyArray) -> Float32Array:
+        return state[0].copy()
+
+
+class RewardScaler:
+    """Scales the rewards of B trials to [0, 1].
+
+    Args:
+        bandit: the environment, without wrappers.
+        wrapped: what the wrapper is on, for the error message.
+    """
+
+    def __init__(self, bandit: BanditEnv | BanditVectorEnv, wrapped: object) -> None:
+        self._bounds, self._wrapped = bandit.problem.reward_bounds, wrapped
+        self._last: FloatArray | None = None
 
     def begin(self) -> None:
-        """Forget the recorded rounds."""
-        self._last: Float32Array = np.zeros((self._trials, self._problem.n_arms), np.float32)
+        """Begin new episodes; nothing changes."""
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Add a round: see `Observer.update`."""
-        given = self._bandit.round_rewards.reshape(self._trials, -1)
-        self._last = reward_features(given, self._problem.reward_bounds)
+        """Keep the rewards of a round."""
+        self._last = rewards.copy()
 
-    def observe(self, inner: AnyArray) -> Float32Array:
-        """Return the observations, float32 (B, D)."""
-        return self._last.copy()
+    def scaled(self, rewards: Any) -> Any:
+        """Scale the rewards of a step; those of a step that played no round stay as they are.
+
+        Args:
+            rewards: a float or float64 (B,).
+
+        Raises:
+            ValueError: they are not the bandit's.
+        """
+        given, self._last = self._last, None
+        if given is None:
+            return rewards
+        if not np.array_equal(np.atleast_1d(rewards), given):
+            raise ValueError(
+                f"ScaleReward({self._wrapped}): got the reward {rewards} where the bandit gave "
+                f"{given if given.size > 1 else given[0]}: expected rewards in the bandit's unit; "
+                "put ScaleReward inside the wrapper that changes them"
+            )
+        return scaled_rewards(rewards, self._bounds)

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
-from gymnasium.wrappers import TransformReward
 
 from cmab_gym.envs.base import BanditEnv
-from cmab_gym.features import scaled_rewards
+from cmab_gym.envs.info import Info
 from cmab_gym.wrappers.checks import bandit_inside
+from cmab_gym.wrappers.observers import RewardScaler
 
 
-class ScaleReward(TransformReward[Any, Any], RecordConstructorArgs):
+class ScaleReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Scales rewards to [0, 1]: (reward - low) / (high - low), with the bandit's reward_bounds.
 
-    Put it outside all other wrappers: observations need rewards in the bandit's own unit.
-
     Args:
-        env: a bandit of this package.
+        env: a bandit of this package, with rewards in its unit: put wrappers that change rewards
+            outside.
 
     Raises:
-        ValueError: env is not a bandit of this package.
+        ValueError: env is not a bandit of this package; or, in `step`, a wrapper inside changed the
+            reward.
 
     Examples:
         >>> import gymnasium as gym
@@ -36,5 +35,13 @@ class ScaleReward(TransformReward[Any, Any], RecordConstructorArgs):
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
-        bounds = bandit_inside(self, env, BanditEnv).problem.reward_bounds
-        TransformReward.__init__(self, env, partial(scaled_rewards, reward_bounds=bounds))
+        bandit = bandit_inside(self, env, BanditEnv)
+        super().__init__(env)
+        self._scaler = RewardScaler(bandit, env)
+        bandit.observers.append(self._scaler)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+        """Pull an arm."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        scaled = self._scaler.scaled(reward)
+        return observation, scaled, terminated, truncated, info

@@ -9,18 +9,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from gymnasium.utils import RecordConstructorArgs
-from gymnasium.vector import VectorEnv, VectorRewardWrapper, VectorWrapper
+from gymnasium.vector import VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
 from cmab_gym.envs.info import Info, with_masks
 from cmab_gym.envs.vector import BanditVectorEnv
-from cmab_gym.features import scaled_rewards
-from cmab_gym.wrappers.checks import bandit_inside, refuse_changed_rewards, require_joint_outcomes
-from cmab_gym.wrappers.full_information import best_of_others
+from cmab_gym.wrappers.checks import bandit_inside, require_joint_outcomes
 from cmab_gym.wrappers.observers import (
     HistoryObserver,
     Observer,
     PseudoRewardObserver,
+    RewardScaler,
     RoundRewardsObserver,
 )
 
@@ -33,37 +32,36 @@ class ObserverWrapper(VectorWrapper):
     Args:
         env: a native vector environment of this package.
         bandit: the environment inside its wrappers.
-        observer: the observer of all its trials; None keeps the observations of env.
+        observer: the observer of all its trials.
+        shown: False keeps the observations of env.
     """
 
     def __init__(
-        self, env: VectorEnv[Any, Any, Any], bandit: BanditVectorEnv, observer: Observer | None
+        self,
+        env: VectorEnv[Any, Any, Any],
+        bandit: BanditVectorEnv,
+        observer: Observer[Any],
+        shown: bool = True,
     ) -> None:
         super().__init__(env)
-        self._bandit, self._observer = bandit, observer
-        if observer is not None:
+        bandit.observers.append(observer)
+        self._observer, self._shown = observer, shown
+        if shown:
             self.single_observation_space = observer.space
             self.observation_space = batch_space(observer.space, self.num_envs)
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, Info]:
         """Begin an episode in every sub-environment."""
         observations, info = self.env.reset(seed=seed, options=options)
-        if self._observer is not None:
-            self._observer.begin()
-            observations = self._observer.observe(observations)
-        return observations, info
+        return self._observer.observe(observations) if self._shown else observations, info
 
     def step(self, actions: Any) -> Step:
         """Pull an arm in each sub-environment."""
         observations, rewards, terminations, truncations, info = self.env.step(actions)
-        if self._observer is not None:
-            if self._bandit.round_played:
-                self._observer.update(np.asarray(actions), rewards)
+        if self._shown:
             if "final_obs" in info:
-                final = self._observer.observe(np.stack(info["final_obs"]))
+                final = self._observer.observe(np.stack(info["final_obs"]), ended=True)
                 info["final_obs"][:] = list(final)
-            if "final_obs" in info or not self._bandit.round_played:
-                self._observer.begin()
             observations = self._observer.observe(observations)
         return observations, rewards, terminations, truncations, info
 
@@ -75,8 +73,7 @@ class HistoryObservation(ObserverWrapper, RecordConstructorArgs):
         env: a native vector environment of this package.
 
     Raises:
-        ValueError: env is not a native vector environment of this package, or a wrapper changes
-            its rewards.
+        ValueError: env is not a native vector environment of this package.
 
     Examples:
         >>> import gymnasium as gym
@@ -89,7 +86,6 @@ class HistoryObservation(ObserverWrapper, RecordConstructorArgs):
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
         bandit = bandit_inside(self, env, BanditVectorEnv)
-        refuse_changed_rewards(self, env)
         super().__init__(env, bandit, HistoryObserver(bandit, bandit.num_envs))
 
 
@@ -101,14 +97,13 @@ class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
         content: "bounds", "phi" or "table"; see `cmab_gym.wrappers.PseudoRewardObservation`.
 
     Raises:
-        ValueError: content is not one of these; env is not a native vector environment of this
-            package, or a wrapper changes its rewards.
+        ValueError: content is not one of these, or env is not a native vector environment of this
+            package.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], content: str = "bounds") -> None:
         RecordConstructorArgs.__init__(self, content=content)
         bandit = bandit_inside(self, env, BanditVectorEnv)
-        refuse_changed_rewards(self, env)
         inner = env.single_observation_space
         observer = PseudoRewardObserver(bandit, bandit.num_envs, content, inner)
         super().__init__(env, bandit, observer)
@@ -133,26 +128,25 @@ class FullInformation(ObserverWrapper, RecordConstructorArgs):
         RecordConstructorArgs.__init__(self, observe=observe)
         bandit = bandit_inside(self, env, BanditVectorEnv)
         require_joint_outcomes(self, bandit)
-        observer = RoundRewardsObserver(bandit, bandit.num_envs) if observe else None
-        super().__init__(env, bandit, observer)
+        self._rounds = RoundRewardsObserver(bandit, bandit.num_envs)
+        super().__init__(env, bandit, self._rounds, shown=observe)
 
     def step(self, actions: Any) -> Step:
         """Pull an arm in each sub-environment."""
         observations, rewards, terminations, truncations, info = super().step(actions)
         everywhere = np.ones(self.num_envs, np.bool_)
-        if self._bandit.round_played:
-            given = self._bandit.round_rewards
-            best = best_of_others(given, np.asarray(actions))
-            played = with_masks({"rewards": given, "counterfactual_reward": best}, everywhere)
-            info.get("final_info", info).update(played)
-        shape = (self.num_envs, self._bandit.model.n_arms)
+        played = self._rounds.take()
+        if played is not None:
+            given: Info = {"rewards": played[0], "counterfactual_reward": played[1]}
+            info.get("final_info", info).update(with_masks(given, everywhere))
+        shape = (self.num_envs, self._rounds.space.shape[0])
         empty: Info = {"rewards": np.zeros(shape), "counterfactual_reward": np.zeros(shape[0])}
         for key, value in with_masks(empty, ~everywhere).items():
             info.setdefault(key, value)
         return observations, rewards, terminations, truncations, info
 
 
-class ScaleReward(VectorRewardWrapper, RecordConstructorArgs):
+class ScaleReward(VectorWrapper, RecordConstructorArgs):
     """Scales rewards to [0, 1]: see `cmab_gym.wrappers.ScaleReward`.
 
     The rewards of a step that plays no round (autoreset mode NEXT_STEP) stay 0.
@@ -161,16 +155,19 @@ class ScaleReward(VectorRewardWrapper, RecordConstructorArgs):
         env: a native vector environment of this package.
 
     Raises:
-        ValueError: env is not a native vector environment of this package.
+        ValueError: env is not a native vector environment of this package; or, in `step`, a wrapper
+            inside changed the rewards.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
-        self._bandit = bandit_inside(self, env, BanditVectorEnv)
+        bandit = bandit_inside(self, env, BanditVectorEnv)
         super().__init__(env)
+        self._scaler = RewardScaler(bandit, env)
+        bandit.observers.append(self._scaler)
 
-    def rewards(self, reward: Any) -> Any:
-        """Scale the rewards of a round, (num_envs,)."""
-        if not self._bandit.round_played:
-            return reward
-        return scaled_rewards(reward, self._bandit.problem.reward_bounds)
+    def step(self, actions: Any) -> Step:
+        """Pull an arm in each sub-environment."""
+        observations, rewards, terminations, truncations, info = self.env.step(actions)
+        scaled = self._scaler.scaled(rewards)
+        return observations, scaled, terminations, truncations, info

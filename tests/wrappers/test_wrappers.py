@@ -9,6 +9,7 @@ import pytest
 from bandits import IDS, MODES, NEEDS, assert_same_info, assert_same_step, sync
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers import vector as gym_vector
 from numpy.testing import assert_allclose, assert_array_equal
 
 from cmab_gym.wrappers import (
@@ -35,9 +36,45 @@ STACKS = {
         ("ScaleReward", {}),
     ],
 }
+OURS = [("HistoryObservation", {}), ("PseudoRewardObservation", {}), ("FullInformation", {})]
+OURS += [("FullInformation", {"observe": True})]
 SCALAR = {
     each.__name__: each
     for each in (FullInformation, HistoryObservation, PseudoRewardObservation, ScaleReward)
+}
+
+
+class FrameSkip(gym.Wrapper):
+    """Repeats each action in three rounds, as in Atari environments."""
+
+    def step(self, action):
+        total = 0.0
+        for _ in range(3):
+            observation, reward, terminated, truncated, info = self.env.step(action)
+            total += reward
+            if terminated:
+                break
+        return observation, total, terminated, truncated, info
+
+
+# Wrappers that change actions, rewards or episodes, but pass observations and infos on.
+SCALAR_CHANGES = {
+    "normalised rewards": gym.wrappers.NormalizeReward,
+    "negative rewards": lambda env: gym.wrappers.TransformReward(env, lambda reward: -reward),
+    "other arms": lambda env: gym.wrappers.TransformAction(
+        env, lambda arm: 17 - arm, env.action_space
+    ),
+    "sticky arms": lambda env: gym.wrappers.StickyAction(env, 0.5),
+    "short episodes": lambda env: gym.wrappers.TimeLimit(env, 3),
+    "autoreset": gym.wrappers.Autoreset,
+    "frames skipped": FrameSkip,
+    "scaled rewards": ScaleReward,
+}
+VECTOR_CHANGES = {
+    "normalised rewards": gym_vector.NormalizeReward,
+    "negative rewards": lambda env: gym_vector.TransformReward(env, lambda reward: -reward),
+    "other arms": lambda env: gym_vector.TransformAction(env, lambda arms: 17 - arms),
+    "scaled rewards": vector.ScaleReward,
 }
 
 
@@ -180,6 +217,52 @@ def test_scaled_rewards_lie_between_0_and_1(env_id):
         assert other * (high - low) + low == pytest.approx(reward)
 
 
+@pytest.mark.parametrize("change", SCALAR_CHANGES)
+@pytest.mark.parametrize(("name", "kwargs"), OURS)
+def test_wrappers_inside_do_not_change_what_a_wrapper_shows(name, kwargs, change):
+    inside, outside = (gym.make("CMAB-MovieLens-v0", horizon=20) for _ in range(2))
+    inside = SCALAR[name](SCALAR_CHANGES[change](inside), **kwargs)
+    outside = SCALAR_CHANGES[change](SCALAR[name](outside, **kwargs))
+    mine, theirs = inside.reset(seed=3)[0], outside.reset(seed=3)[0]
+    for t in range(30):
+        assert_array_equal(mine, theirs)
+        (mine, *step, info), (theirs, *_, their_info) = inside.step(t % 18), outside.step(t % 18)
+        assert info.keys() == their_info.keys()
+        for key, value in info.items():
+            assert_array_equal(value, their_info[key])
+        if (step[1] or step[2]) and change != "autoreset":
+            mine, theirs = inside.reset()[0], outside.reset()[0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("change", VECTOR_CHANGES)
+@pytest.mark.parametrize(("name", "kwargs"), OURS)
+def test_vector_wrappers_inside_do_not_change_what_a_wrapper_shows(name, kwargs, change, mode):
+    env_kwargs = {"num_envs": 2, "horizon": 4, "autoreset_mode": mode}
+    inside, outside = (gym.make_vec("CMAB-MovieLens-v0", **env_kwargs) for _ in range(2))
+    inside = getattr(vector, name)(VECTOR_CHANGES[change](inside), **kwargs)
+    outside = VECTOR_CHANGES[change](getattr(vector, name)(outside, **kwargs))
+    assert_array_equal(inside.reset(seed=3)[0], outside.reset(seed=3)[0])
+    for t in range(10):
+        arms = np.array([t, 17 - t])
+        (mine, *_, info), (theirs, *_, their_info) = inside.step(arms), outside.step(arms)
+        assert_array_equal(mine, theirs)
+        assert_same_info(info, their_info)
+
+
+def test_scaling_refuses_rewards_that_a_wrapper_inside_changed():
+    env = ScaleReward(SCALAR_CHANGES["negative rewards"](gym.make("CMAB-MovieLens-v0")))
+    envs = vector.ScaleReward(VECTOR_CHANGES["negative rewards"](gym.make_vec("CMAB-MovieLens-v0")))
+    for each, action in ((env, 0), (envs, np.array([0]))):
+        each.reset(seed=0)
+        with pytest.raises(ValueError, match=r"bandit gave \d.*put ScaleReward inside the wrapper"):
+            each.step(action)
+    again = ScaleReward(gym.wrappers.Autoreset(gym.make("CMAB-MovieLens-v0", horizon=1)))
+    again.reset(seed=0)
+    again.step(0)
+    assert again.step(0)[1] == 0  # no round was played
+
+
 def test_environments_that_do_not_fit_a_wrapper_are_refused():
     for wrapper in SCALAR.values():
         with pytest.raises(ValueError, match=f"{wrapper.__name__}.*expected a bandit of this pack"):
@@ -187,12 +270,6 @@ def test_environments_that_do_not_fit_a_wrapper_are_refused():
     for name in SCALAR:
         with pytest.raises(ValueError, match=f"{name}.*expected a native vector environment"):
             getattr(vector, name)(gym.make_vec("CMAB-Tabular-v0", vectorization_mode="sync"))
-    for wrapper in (HistoryObservation, PseudoRewardObservation):
-        with pytest.raises(ValueError, match=r"outside ScaleReward: .*put ScaleReward outside"):
-            wrapper(ScaleReward(gym.make("CMAB-Tabular-v0")))
-    for wrapper in (vector.HistoryObservation, vector.PseudoRewardObservation):
-        with pytest.raises(ValueError, match="put ScaleReward outside"):
-            wrapper(vector.ScaleReward(gym.make_vec("CMAB-Tabular-v0")))
     for wrapper in SCALAR.values():
         with pytest.raises(ValueError, match=r"use the wrapper of the same name in .*vector"):
             wrapper(gym.make_vec("CMAB-Tabular-v0"))
