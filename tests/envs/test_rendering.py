@@ -77,7 +77,7 @@ def test_a_picture_shows_nothing_of_earlier_scenes():
     for t in range(25):
         arms = rng.integers(0, model.n_arms, 2)
         rewards = model.pull(model.draw(rng, 2), arms[:, None])[0][:, 0]
-        screen.update(arms, rewards, np.array([0.5 * t, t]))
+        screen.update(arms, rewards)
         if t % 12 == 0:
             one, other = (picture.draw(screen.scene(trial)) for trial in (0, 1))
             assert_array_equal(one, Picture(screen.scene(0)).draw(screen.scene(0)))
