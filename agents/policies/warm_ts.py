@@ -11,7 +11,7 @@ from cmab_gym import checks
 from cmab_gym.agents.policies.survey_means import shrunk_means
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History
-from cmab_gym.problem import check_scale, scale_of
+from cmab_gym.problem import BanditProblem, check_scale, scale_of
 from cmab_gym.streams import TrialStreams
 
 
@@ -24,7 +24,7 @@ class WarmTS:
     second parameter is the variance.
 
     Args:
-        weight: how many pulls the survey counts for, 0 or more. A larger one trusts it more.
+        weight: how many pulls the survey counts for, above 0. A larger one trusts it more.
         shrinkage: how many ratings of the mean of all ratings are added to those of each arm, 0 or
             more: see `shrunk_means`.
         B: size of the interval of rewards, in their unit; None takes the problem's.
@@ -46,16 +46,20 @@ class WarmTS:
 
     def __post_init__(self) -> None:
         number = checks.number_between
-        number("weight", self.weight, 0, np.inf, "it is a number of pulls")
+        checks.positive("weight", self.weight, "it is a number of pulls")
         number("shrinkage", self.shrinkage, 0, np.inf, "it is a number of ratings")
         check_scale(self.B)
         checks.positive("beta", self.beta, "it multiplies the variance")
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
         """Draw the index, float64 (B, K): see `IndexPolicy.index`."""
-        problem, pulls = history.problem, self.weight + history.pulls
-        sums = self.weight * shrunk_means(problem, self.shrinkage) + history.sums
-        variance = self.beta * scale_of(self.B, problem) / (pulls + 1)
+        problem, pulls = history.problem, history.pulls
+        means = (self.prior_sums(problem) + history.sums) / (self.weight + pulls)
+        variance = self.beta * scale_of(self.B, problem) / (pulls + (self.weight + 1))
         z = rng.standard_normal(problem.n_arms)
-        index: FloatArray = sums / pulls + z * np.sqrt(variance)
+        index: FloatArray = means + z * np.sqrt(variance)
         return index
+
+    def prior_sums(self, problem: BanditProblem) -> FloatArray:
+        """Return the sum of the rewards that the survey stands for, float64 (K,)."""
+        return self.weight * shrunk_means(problem, self.shrinkage)

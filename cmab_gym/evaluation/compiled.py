@@ -17,6 +17,7 @@ from cmab_gym.agents.correlated.c_bandit import CBandit
 from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
+from cmab_gym.agents.policies.warm_ts import WarmTS
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.draws import ContinuousStacks, RewardSource, Stacks
@@ -67,9 +68,13 @@ class CompiledRun:
         )
         self._uniforms = streams.uniforms
         self._normals: RoundStream | None = None
-        if isinstance(policy, TS):
+        self._prior: Any = None
+        if isinstance(policy, TS | WarmTS):
             self._width = loop.IndexWidth(policy.beta * self._scale, 1.0)
             self._normals = streams.standard_normals(model.n_arms)
+        if isinstance(policy, WarmTS):
+            self._width = loop.IndexWidth(policy.beta * self._scale, policy.weight + 1)
+            self._prior = loop.Prior(policy.prior_sums(model.problem), float(policy.weight))
 
     @classmethod
     def of(
@@ -96,7 +101,7 @@ class CompiledRun:
     def play(self) -> int:
         """Play some rounds, at most up to the horizon, and return how many were played so far."""
         limit, streams = self._horizon - self.t, [self._uniforms]
-        if self.t == 0:  # all arms are alike, and the policy is not asked
+        if self.t == 0 and self._prior is None:  # all arms are alike: the policy is not asked
             limit = 1
         elif self._normals is not None:
             streams = [*streams, self._normals]
@@ -120,28 +125,28 @@ class CompiledRun:
             normals = np.empty(shape).swapaxes(0, 1)
         loop = _loop()
         noise = loop.Noise(uniform, z, normals)
-        loop.play_rounds(
-            self.t, self._seen, self._width, self._bounds, noise, self._rewards, self._scores
-        )
+        policy = (self._width, self._prior, self._bounds)
+        loop.play_rounds(self.t, self._seen, *policy, noise, self._rewards, self._scores)
 
     def _play_none(self) -> None:
         """Compile or load the loop, so that its time is not counted as that of a round."""
         self._play(0, np.empty((0, len(self.regret))))
 
 
-def supports(agent: object, env: object) -> bool:
+def supports(agent: object, env: Any) -> bool:
     """Return whether the compiled loop supports an agent on an environment.
 
-    It supports exactly `IndexAgent` and `CBandit` (with its default options) with exactly `UCB` or
-    `TS`, on environments that draw rewards by pulls and whose class declares `compiled_loop`. A
-    subclass may do something else, so it must declare this itself.
+    It supports exactly `IndexAgent` and `CBandit` (with its default options) with exactly `UCB`,
+    `TS` or `WarmTS`, on environments that draw rewards by pulls and whose class declares
+    `compiled_loop`. A subclass may do something else, so it must declare this itself.
     """
     policy = getattr(agent, "policy", None)
     return (
         (type(agent) is IndexAgent or (type(agent) is CBandit and _is_plain(agent)))
-        and type(policy) in (UCB, TS)
+        and type(policy) in (UCB, TS, WarmTS)
         and bool(vars(type(env)).get("compiled_loop"))
         and getattr(env, "draws", None) == "pulls"
+        and (type(policy) is not WarmTS or env.problem.survey_means is not None)  # else an error
     )
 
 

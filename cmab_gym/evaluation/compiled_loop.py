@@ -1,8 +1,8 @@
 """The compiled loop of whole rounds: environment and agent of every trial, by numba.
 
-It does what `IndexAgent` and `CBandit` do with UCB or TS on the native vector environment, with
-the same order of additions, so that its numbers are equal to theirs to the bit. Those classes are
-the definition; `cmab_gym.evaluation.compiled` decides for which runs it is used.
+It does what `IndexAgent` and `CBandit` do with UCB, TS or WarmTS on the native vector environment,
+with the same order of additions, so that its numbers are equal to theirs to the bit. Those classes
+are the definition; `cmab_gym.evaluation.compiled` decides for which runs it is used.
 Importing this module imports numba.
 """
 
@@ -48,11 +48,19 @@ class IndexWidth(NamedTuple):
     """The width of a policy's index after n pulls, sqrt(scale / (n + prior_pulls)).
 
     The index is the mean plus z times the width: UCB has scale 1, prior_pulls 0 and
-    z = B sqrt(2 ln t); TS has scale beta B, prior_pulls 1 and a standard normal z.
+    z = B sqrt(2 ln t); TS has scale beta B, prior_pulls 1 and a standard normal z; WarmTS has the
+    same with `weight` more prior_pulls.
     """
 
     scale: float
     prior_pulls: float
+
+
+class Prior(NamedTuple):
+    """The pulls and rewards that the means of WarmTS begin with: sums float64 (K,), and weight."""
+
+    sums: FloatArray
+    weight: float
 
 
 class Rewards(NamedTuple):
@@ -126,6 +134,7 @@ def play_rounds(
     t: int,
     seen: ArmStatistics,
     width: IndexWidth,
+    prior: Prior | None,
     bounds: Bounds | None,
     noise: Noise,
     rewards: Rewards,
@@ -137,6 +146,8 @@ def play_rounds(
         t: rounds before; the first round, t = 0, is played alone.
         seen: pulls, sums and means; updated in place.
         width: the width of the policy's index.
+        prior: what its means begin with; None for nothing, so that every arm without a pull has an
+            infinite index.
         bounds: the state of a C-Bandit, updated in place; None for an agent without bounds.
         noise: the agent's random numbers for these rounds.
         rewards: the environment's rewards, updated in place; each arm has enough left for these
@@ -152,7 +163,7 @@ def play_rounds(
         np.empty(n_arms, np.bool_),
     )
     for trial in range(trials):
-        _play_trial(trial, t, seen, width, bounds, noise, rewards, scores, scratch)
+        _play_trial(trial, t, seen, width, prior, bounds, noise, rewards, scores, scratch)
 
 
 @_inlined
@@ -161,6 +172,7 @@ def _play_trial(
     t: int,
     seen: ArmStatistics,
     width: IndexWidth,
+    prior: Prior | None,
     bounds: Bounds | None,
     noise: Noise,
     rewards: Rewards,
@@ -176,8 +188,8 @@ def _play_trial(
     checkpoint = int(np.searchsorted(scores.checkpoints, t, side="right"))
     for i in range(noise.uniform.shape[0]):
         now = t + i
-        _set_index(trial, i, seen, scratch, noise.z, noise.normals)
-        if n_unpulled:
+        _set_index(trial, i, seen, scratch, noise.z, noise.normals, prior)
+        if prior is None and n_unpulled:
             for arm in range(n_arms):
                 if seen.pulls[trial, arm] == 0:
                     scratch.value[arm] = np.inf
@@ -214,12 +226,17 @@ def _set_index(
     scratch: _Scratch,
     z: FloatArray | None,
     normals: FloatArray | None,
+    prior: Prior | None,
 ) -> None:
-    # z and normals are arguments, so that numba omits the branch of the one that is None.
+    # z, normals and prior are arguments, so that numba omits the branches of those that are None.
     for arm in range(scratch.value.size):
         if normals is not None:
             above = normals[i, trial, arm] * scratch.width[arm]
-            scratch.value[arm] = seen.means[trial, arm] + above
+            mean = seen.means[trial, arm]
+            if prior is not None:
+                sums = prior.sums[arm] + seen.sums[trial, arm]
+                mean = sums / (prior.weight + seen.pulls[trial, arm])
+            scratch.value[arm] = mean + above
         if z is not None:
             scratch.value[arm] = seen.means[trial, arm] + z[i] * scratch.width[arm]
 

@@ -15,7 +15,7 @@ from strategies import SEEDS, tabular_models
 from cmab_gym import evaluate, make_agent
 from cmab_gym.agents import UCB, CBandit, IndexAgent
 from cmab_gym.envs import BanditVectorEnv, TabularVectorEnv
-from cmab_gym.evaluation import compiled_loop
+from cmab_gym.evaluation import EvaluationError, compiled_loop
 from cmab_gym.evaluation.batch import find_environment, make_environment
 from cmab_gym.evaluation.compiled import CompiledRun, is_enabled, supports
 from cmab_gym.models import HistogramModel, LatentModel, TabularModel
@@ -50,6 +50,14 @@ def test_both_forms_give_the_same_results(name, compiled, in_both_forms):
     env_id, env_kwargs = CASES[name]
     loop, plain = in_both_forms(env_id, AGENTS, 700, 7, env_kwargs=env_kwargs, checkpoints=700)
     assert compiled == [True] * 4 + [False] * 4
+    assert loop.equals(plain)
+
+
+@pytest.mark.parametrize("task", ["genre", "movie"])
+def test_both_forms_start_from_the_same_survey(task, compiled, in_both_forms):
+    agents, env_kwargs = ["warm-ts", "c-warm-ts(weight=3.7, beta=1)"], {"task": task}
+    loop, plain = in_both_forms("CMAB-MovieLens-v0", agents, 300, 5, env_kwargs=env_kwargs)
+    assert compiled == [True] * 2 + [False] * 2
     assert loop.equals(plain)
 
 
@@ -204,6 +212,11 @@ class OwnStep(TabularVectorEnv):
 )
 def test_only_environments_that_declare_it_run_in_the_loop(env, expected):
     assert supports(make_agent("ucb"), env) is expected
+
+
+def test_without_a_survey_the_error_is_that_of_the_agent():
+    with pytest.raises(EvaluationError, match=r"agent 'warm-ts'.* no survey_means"):
+        evaluate("CMAB-Tabular-v0", ["warm-ts"], 30, 2)
 
 
 def test_every_family_of_the_package_declares_it():
