@@ -10,6 +10,8 @@ import numpy as np
 
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 
+LARGEST = 1e100  # size of a reward: sums over any number of rounds, and their squares, are finite
+
 
 class TrialError(ValueError):
     """An error in one trial of a batch.
@@ -92,6 +94,19 @@ def finite(name: str, array: AnyArray, remedy: str = "") -> None:
         raise ValueError(with_remedy(message, remedy))
 
 
+def moderate(name: str, array: AnyArray, remedy: str = "") -> None:
+    """Refuse NaN, infinite and huge entries, whose sums or squares could overflow.
+
+    Raises:
+        ValueError: an entry is not finite, or its size is above 1e100; its position is named.
+    """
+    finite(name, array, remedy)
+    if array.size and max(array.max(), -array.min()) > LARGEST:
+        position = tuple(int(i) for i in np.argwhere(np.abs(array) > LARGEST)[0])
+        message = f"{name}{list(position)} is {array[position]:g}: expected numbers of size"
+        raise ValueError(with_remedy(f"{message} up to {LARGEST:g}", remedy or "scale them"))
+
+
 def numbers(name: str, value: Any) -> FloatArray:
     """Return value as a float64 array.
 
@@ -103,6 +118,21 @@ def numbers(name: str, value: Any) -> FloatArray:
     except (TypeError, ValueError) as error:
         message = f"{name} of type {type(value).__name__}: expected a table of numbers ({error})"
         raise ValueError(message) from None
+
+
+def increasing(name: str, value: Any, at_least: int = 1) -> FloatArray:
+    """Return value as a float64 array (n,) of increasing numbers.
+
+    Raises:
+        ValueError: value has fewer than `at_least` numbers, they do not increase, or one is not
+            finite or huge.
+    """
+    array = numbers(name, value)
+    if array.ndim != 1 or array.size < at_least or not (np.diff(array) > 0).all():
+        count = "" if at_least == 1 else f"{at_least} or more "
+        raise ValueError(f"{name}={value}: expected {count}increasing numbers, without repeats")
+    moderate(name, array)
+    return array
 
 
 def arms_in_range(name: str, value: Any, n_trials: int, n_arms: int) -> IntArray:

@@ -33,9 +33,10 @@ class BanditProblem:
         survey_counts: int64 (K,), the number of ratings behind each of these means.
 
     Raises:
-        ValueError: a shape does not fit, an entry is not finite, the support is not increasing or
-            not inside the bounds, pseudo_rewards[k, k] is below the reward, a lower bound is above
-            the upper one, or the means of the survey are outside the bounds or come without counts.
+        ValueError: a shape does not fit, an entry is not finite or its size is above 1e100, the
+            support is not increasing or not inside the bounds, pseudo_rewards[k, k] is below the
+            reward, a lower bound is above the upper one, or the means of the survey are outside the
+            bounds or come without counts.
 
     Source: Section 2.1, Definition 1, of Gupta, Chaudhari, Joshi and Yagan (2021), and its remark
     on pseudo-lower bounds in Section 3.
@@ -152,7 +153,8 @@ class BanditProblem:
         support, (low, high) = self.reward_support, self.reward_bounds
         if support.ndim != 1 or support.size == 0:
             raise ValueError(f"reward_support has shape {support.shape}: expected (R,) with R >= 1")
-        checks.finite("reward_support", support)
+        checks.moderate("reward_support", support)
+        checks.moderate("reward_bounds", np.array(self.reward_bounds))
         if np.any(np.diff(support) <= 0):
             raise ValueError(f"reward_support={support}: expected increasing rewards; sort them")
         if support[0] < low or support[-1] > high:
@@ -178,7 +180,7 @@ class BanditProblem:
                 f"pseudo_rewards has shape {table.shape}: expected (K, K, R) with "
                 f"R = {support.size}, indexed [l, k, j] for s_lk(r_j)"
             )
-        checks.finite("pseudo_rewards", table, "an unknown entry is the largest reward")
+        checks.moderate("pseudo_rewards", table, "an unknown entry is the largest reward")
         own = table[np.arange(n_arms), np.arange(n_arms)]
         short = (own < support - self.tolerance).any(axis=1)
         if short.any():

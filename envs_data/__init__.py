@@ -8,12 +8,14 @@ from cmab_gym.envs_data.ratings import Ratings
 from cmab_gym.envs_data.reader import read_ratings, read_table
 from cmab_gym.envs_data.split import Split
 from cmab_gym.envs_data.survey import Survey, split_ratings, take_survey
+from cmab_gym.envs_data.unknown import SparseSurveyWarning
 
 __all__ = [
     "Arms",
     "Method",
     "Pooled",
     "Ratings",
+    "SparseSurveyWarning",
     "Split",
     "Survey",
     "SurveySpec",

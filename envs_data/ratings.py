@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
@@ -33,7 +34,8 @@ class Ratings:
         notes: counts of the rows left out on reading ("unrated", "duplicates", "damaged").
 
     Raises:
-        ValueError: the columns differ in length or are empty, or a rating is not finite.
+        ValueError: the columns differ in length or are empty, or a rating is not finite or its size
+            is above 1e100.
     """
 
     users: IntArray
@@ -54,7 +56,7 @@ class Ratings:
             shapes["times"] = self.times.shape
         if len(set(shapes.values())) != 1 or self.stars.ndim != 1 or not self.stars.size:
             raise ValueError(f"ratings have columns {shapes}: expected one length, at least 1")
-        checks.finite("stars", self.stars, "drop these rows, for example with frame.dropna()")
+        checks.moderate("stars", self.stars, "drop these rows, for example with frame.dropna()")
 
     @classmethod
     def from_columns(
@@ -102,6 +104,29 @@ class Ratings:
             item_ids=self.item_ids[items],
             times=None if self.times is None else self.times[kept],
         )
+
+    def rounded(self, to: ArrayLike) -> Ratings:
+        """Replace each rating by the nearest of some numbers, the larger one of two.
+
+        Ratings beyond the ends by more than half of the first or the last step are unchanged.
+
+        Args:
+            to: at least two numbers, increasing.
+
+        Raises:
+            ValueError: there are fewer than two, or they do not increase.
+
+        Examples:
+            >>> ratings = Ratings.from_columns([1, 1, 2], [7, 8, 7], np.array([1.4, 2.5, 9.0]))
+            >>> ratings.rounded([1, 2, 3]).stars
+            array([1., 3., 9.])
+        """
+        values = checks.increasing("round_to", to, at_least=2)
+        cuts = (values[:-1] + values[1:]) / 2
+        low, high = 2 * values[0] - cuts[0], 2 * values[-1] - cuts[-1]
+        nearest = values[np.searchsorted(cuts, self.stars, side="right")]
+        within = (self.stars >= low) & (self.stars <= high)
+        return replace(self, stars=np.where(within, nearest, self.stars))
 
     def most_rated(self, n_arms: int) -> IntArray:
         """Return the positions of the n_arms most rated items, most rated first, ties by id.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import warnings
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -23,12 +24,19 @@ from cmab_gym.envs_data.methods import Method, validate
 from cmab_gym.envs_data.pooled import Pooled
 from cmab_gym.envs_data.ratings import Ratings
 from cmab_gym.envs_data.split import Split
+from cmab_gym.envs_data.unknown import (
+    SparseSurveyWarning,
+    says_little,
+    unknown_note,
+    unknown_share,
+)
 from cmab_gym.files import write_whole
 from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import mask_and_pad
 
 FORMAT = 2
+_FLOAT32 = 2.0**-23  # a rating read as float32 differs from its float64 by less than this share
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,6 +186,10 @@ def take_survey(
         ValueError: a rating is not in the support, there are no test users, or an arm has no test
             rating.
 
+    Warns:
+        SparseSurveyWarning: more than half of the pseudo-rewards that pulls can show are unknown;
+            provenance["unknown_share"] holds the share in any case.
+
     Source: Sections 2.2 and 5.1 of the paper. The cost is that of `Pooled`, after a step of
     O(N log N) for N ratings.
 
@@ -186,17 +198,15 @@ def take_survey(
 
         >>> from cmab_gym.envs_data.arms import listed_arms
         >>> users, items = [1, 1, 2, 2, 3, 3], ["a", "b"] * 3
-        >>> ratings = Ratings.from_columns(users, items, np.array([5.0, 1, 5, 3, 1, 5]))
+        >>> ratings = Ratings.from_columns(users, items, np.array([5.0, 1, 5, 3, 5, 3]))
         >>> survey = take_survey(ratings, listed_arms(ratings, ["a", "b"]), Split(0.4))
         >>> survey.reward_support
         array([1., 3., 5.])
         >>> survey.pseudo_rewards[1, 0]  # 5 where nothing is known
         array([5., 5., 2.])
     """
-    support = read_only(ratings.star_codes[0] if reward_support is None else reward_support)
-    if support.ndim != 1 or not support.size or not (np.diff(support) > 0).all():
-        raise ValueError(f"reward_support={support}: expected increasing numbers, without repeats")
-    checks.finite("reward_support", support)
+    given = ratings.star_codes[0] if reward_support is None else reward_support
+    support = read_only(checks.increasing("reward_support", given))
     bounds = (float(support[0]), float(support[-1]))
     training, test = split_ratings(ratings, arms, split, support)
     counts = _histograms(test)
@@ -212,9 +222,12 @@ def take_survey(
         "training_users": training.n_users,
         "split": asdict(split),
         "method": asdict(method),
+        "unknown_share": unknown_share(training, counts, method.min_support),
         "test_half": asdict(validate(table, test)),
     }
     merged = {**(provenance or {}), **computed}
+    if says_little(merged):
+        warnings.warn(unknown_note(merged), SparseSurveyWarning, stacklevel=2)
     surveyed = _histograms(training)
     return Survey(table, surveyed, counts, support, bounds, arms.names, "stars", merged)
 
@@ -281,12 +294,13 @@ def _renumbered(user: IntArray) -> IntArray:
 def _levels(ratings: Ratings, rows: IntArray, support: FloatArray) -> IntArray:
     """Find the position in the support of the rating in each of the rows."""
     stars, code = ratings.star_codes
-    level = np.searchsorted(support, stars).clip(max=support.size - 1)
-    wrong = (support[level] != stars) & (np.bincount(code[rows], minlength=stars.size) > 0)
+    level = np.searchsorted((support[:-1] + support[1:]) / 2, stars)
+    wrong = np.abs(support[level] - stars) > _FLOAT32 * np.abs(stars)
+    wrong &= np.bincount(code[rows], minlength=stars.size) > 0
     if wrong.any():
         raise ValueError(
-            f"rating {stars[wrong][0]:g}: expected one of {support}; CMAB-Ratings-v0 takes another "
-            "reward_support"
+            f"rating {stars[wrong][0]:.9g}: expected one of {support}; CMAB-Ratings-v0 takes "
+            "another reward_support, and with round_to it rounds ratings"
         )
     levels: IntArray = level[code[rows]]
     return levels

@@ -20,6 +20,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from cmab_gym.envs_data.unknown import unknown_note
+
 PIPE_WIDTH = 160  # columns of a file or a pipe, which have no width of their own
 
 
@@ -76,12 +78,18 @@ def _fitting(
     return kept
 
 
-def print_left_out(provenance: Mapping[str, Any]) -> None:
-    """Print on standard error how many ratings of a file are not used."""
+def print_survey_notes(provenance: Mapping[str, Any]) -> None:
+    """Print on standard error what of a survey is missing: unused ratings, unknown pseudo-rewards.
+
+    Args:
+        provenance: that of a model or of results; empty if the rewards are not from a survey.
+    """
     counts = provenance.get("left_out", {})
     some = [f"{count:,} {reason}" for reason, count in counts.items() if count]
     if some:
         print(f"left out of {provenance['source']}: {', '.join(some)}", file=sys.stderr)
+    if note := unknown_note(provenance):
+        print(note, file=sys.stderr)
 
 
 @contextmanager

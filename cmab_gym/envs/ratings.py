@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 from numpy.typing import ArrayLike
 
-from cmab_gym.arrays import read_only
+from cmab_gym import checks
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.archive import stamp
@@ -49,6 +49,7 @@ def ratings_model(
     delta: float = 0.05,
     min_support: int = 1,
     reward_support: ArrayLike | None = None,
+    round_to: ArrayLike | None = None,
     mask: float = 0.0,
     pad: float = 0.0,
     mask_seed: int = 0,
@@ -65,18 +66,22 @@ def ratings_model(
     listed = None if items is None else tuple(items)
     choice = _ArmChoice(category != "", n_arms, listed, genres, genre_draw)
     columns = (user, item, rating, category, time)
-    user_split = Split(train_share, split, split_seed)
-    bounds = Method(method, deviations, delta, min_support)
-    support = None if reward_support is None else tuple(read_only(reward_support).tolist())
+    plan = _Plan(
+        choice,
+        Split(train_share, split, split_seed),
+        Method(method, deviations, delta, min_support),
+        _numbers("reward_support", reward_support),
+        _numbers("round_to", round_to),
+    )
     if isinstance(data, str | Path):
         path = locate(data).resolve()
         file = (str(path), stamp(path))
-        survey = _survey_of_file(file, columns, on_error, choice, user_split, bounds, support)
+        survey = _survey_of_file(file, columns, on_error, plan)
     else:
         if on_error != "raise":
             raise ValueError("on_error is for files: expected a path; use frame.dropna()")
         ratings = data if isinstance(data, Ratings) else frame_ratings(data, *columns)
-        survey = take_survey(ratings, choice.arms(ratings), user_split, bounds, support)
+        survey = plan.take(ratings)
     return survey.model(mask, pad, mask_seed)
 
 
@@ -109,7 +114,7 @@ class _ArmChoice:
             return None
         return N_ARMS if self.n_arms is None else self.n_arms
 
-    def arms(self, ratings: Ratings) -> Arms:
+    def of(self, ratings: Ratings) -> Arms:
         """Choose the arms of a table of ratings."""
         if self.items is not None:
             return listed_arms(ratings, self.items)
@@ -121,24 +126,56 @@ class _ArmChoice:
         return most_rated_arms(ratings, default if self.n_arms is None else self.n_arms)
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """How a survey of a table of ratings is taken.
+
+    Raises:
+        ValueError: both reward_support and round_to are given.
+    """
+
+    arms: _ArmChoice
+    split: Split
+    method: Method
+    reward_support: tuple[float, ...] | None
+    round_to: tuple[float, ...] | None
+
+    def __post_init__(self) -> None:
+        if self.reward_support is not None and self.round_to is not None:
+            raise ValueError(
+                f"reward_support={list(self.reward_support)} and round_to={list(self.round_to)}: "
+                "expected one of them; ratings that are rounded have round_to as their support"
+            )
+
+    def take(self, ratings: Ratings) -> Survey:
+        """Take the survey."""
+        arms, support, provenance = self.arms.of(ratings), self.reward_support, {}
+        if self.round_to is not None:
+            support, provenance = self.round_to, {"round_to": list(self.round_to)}
+            ratings = ratings.rounded(support)
+        return take_survey(ratings, arms, self.split, self.method, support, provenance)
+
+
+def _numbers(name: str, values: ArrayLike | None) -> tuple[float, ...] | None:
+    return None if values is None else tuple(checks.increasing(name, values).tolist())
+
+
 @lru_cache(maxsize=4)  # an evaluation asks for the same survey once for each batch
 def _survey_of_file(
     file: tuple[str, Hashable],
     columns: tuple[str, ...],
     on_error: Any,
-    choice: _ArmChoice,
-    split: Split,
-    method: Method,
-    support: tuple[float, ...] | None,
+    plan: _Plan,
 ) -> Survey:
     """Read and survey a file, given by its path and a stamp that changes with it."""
     # With `only` or `most_rated`, a file of any size needs little memory.
-    limits: dict[str, Any] = {"most_rated": choice.most_rated, "only": choice.items}
+    arms = plan.arms
+    limits: dict[str, Any] = {"most_rated": arms.most_rated, "only": arms.items}
     if any(columns):
         ratings = read_table(file[0], *columns, on_error=on_error, **limits)
     else:
         ratings = read_ratings(file[0], on_error=on_error, **limits)
-    return take_survey(ratings, choice.arms(ratings), split, method, support)
+    return plan.take(ratings)
 
 
 def from_ratings(source: Any, **env_kwargs: Any) -> gym.Env[Any, Any]:
@@ -217,6 +254,9 @@ class RatingsEnv(BanditEnv):
         delta: for "soft", "hoeffding" and "bootstrap", the probability of an error; default 0.05.
         min_support: a pseudo-reward based on fewer ratings is unknown; default 1.
         reward_support: the possible ratings; default those that occur.
+        round_to: replaces each rating by the nearest of these numbers, which are then the possible
+            ratings: for decimal ratings, of which few users give the same. The rewards, the means
+            and the pseudo-rewards are those of the rounded ratings.
         mask, pad, mask_seed: as in `MovieLensEnv`; default 0.
         on_error: "raise" (default), or "skip" to leave out damaged lines of a file.
         horizon, step_info, draws, render_mode: see `BanditEnv`.

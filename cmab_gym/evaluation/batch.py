@@ -20,6 +20,7 @@ from cmab_gym.agents.api import Agent, AgentError, TrialError
 from cmab_gym.agents.make import AgentFactory
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.vector import BanditVectorEnv
+from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation.compiled import CompiledRun
 from cmab_gym.evaluation.results import AgentRun
 from cmab_gym.models.base import BanditModel
@@ -117,7 +118,8 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
     """
     n_trials, rounds = len(batch.trials), batch.checkpoints[-1]
     if env is None:
-        env = make_environment(batch.spec, n_trials, rounds, batch.env_kwargs)
+        with without_survey_warnings():  # `evaluate` has made one, and so has warned
+            env = make_environment(batch.spec, n_trials, rounds, batch.env_kwargs)
     env.reset(
         seed=[environment_seed(batch.seed, trial) for trial in batch.trials],
         options={"info": False},

@@ -57,7 +57,7 @@ class HistogramModel(BanditModel):
         shape = (problem.n_arms, problem.reward_support.size)
         if counts.shape != shape:
             raise ValueError(f"counts has shape {counts.shape}: expected (K, R) = {shape}")
-        checks.finite("counts", counts)
+        checks.moderate("counts", counts)
         if counts.min() < 0:
             raise ValueError(f"counts has the negative entry {counts.min():g}: expected at least 0")
         names = tuple(self.arm_names) or numbered("arm", shape[0])

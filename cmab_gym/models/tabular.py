@@ -194,7 +194,7 @@ def _check_distribution(outcomes: FloatArray, pmf: FloatArray) -> None:
         )
     if outcomes.shape[1] < 2:
         raise ValueError("1 arm given: expected at least 2; add an axis to the pmf")
-    checks.finite("outcomes", outcomes)
+    checks.moderate("outcomes", outcomes)
     checks.finite("pmf", pmf)
     if pmf.min() < 0:
         raise ValueError(f"pmf has the negative entry {pmf.min():g}: expected at least 0")
@@ -209,7 +209,7 @@ def _supports(shape: tuple[int, ...], supports: Sequence[ArrayLike] | None) -> l
         return [np.arange(size, dtype=np.float64) for size in shape]
     values = [checks.numbers(f"supports[{k}]", each) for k, each in enumerate(supports)]
     for k, value in enumerate(values):
-        checks.finite(f"supports[{k}]", value)
+        checks.moderate(f"supports[{k}]", value)
     sizes = tuple(value.size for value in values)
     if sizes != shape:
         raise ValueError(f"supports of sizes {sizes}: expected {shape}, the shape of the pmf")

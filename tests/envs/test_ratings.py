@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import cmab_gym
 from cmab_gym.cli import main
 from cmab_gym.envs.ratings import ratings_model
-from cmab_gym.envs_data import Ratings, Split, listed_arms, take_survey
+from cmab_gym.envs_data import Ratings, SparseSurveyWarning, Split, listed_arms, take_survey
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_a_survey_can_be_used_as_data(frame):
         {"method": "mean+sd", "deviations": 2},
         {"method": "soft", "delta": 0.3},
         {"method": "hoeffding"},
-        {"min_support": 30},
+        {"min_support": 4},
         {"split": "random", "split_seed": 3},
         {"split": "by-time", "time": "when"},
         {"train_share": 0.2},
@@ -138,6 +138,37 @@ def test_one_command_makes_a_plot_from_a_csv(frame, tmp_path, capsys):
     assert "c-ucb" in capsys.readouterr().out
 
 
+@pytest.fixture
+def decimals(frame):
+    """The same ratings with decimals that no two users have in common."""
+    return frame.assign(stars=frame["stars"] + 0.001 * np.arange(len(frame)) / len(frame))
+
+
+def test_a_survey_that_says_nothing_warns_once(decimals):
+    data = {"data": decimals, **COLUMNS}
+    unknown = pytest.warns(SparseSurveyWarning, match=r"^100\.0 % of the pseudo-rewards are unknown")
+    with unknown as caught:
+        env = cmab_gym.from_ratings(decimals, **COLUMNS)
+    assert len(caught) == 1
+    assert env.unwrapped.model.provenance["unknown_share"] > 0.9
+    with unknown as caught:  # the last batch is shorter and so has its own environment
+        cmab_gym.evaluate("CMAB-Ratings-v0", ["random"], 5, 3, env_kwargs=data, batch_size=2)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("command", ["inspect", "run"])
+def test_commands_print_the_share_of_unknown_pseudo_rewards(decimals, tmp_path, capsys, command):
+    decimals.to_csv(tmp_path / "r.csv", index=False)
+    arguments = f"{command} CMAB-Ratings-v0 --rounds 5 --set data={tmp_path}/r.csv n_arms=3"
+    arguments += " user=who item=what rating=stars"
+    if command == "run":
+        arguments += f" --agents random --trials 2 --out {tmp_path}/out"
+    assert main(arguments.split()) == 0
+    assert capsys.readouterr().err.count("% of the pseudo-rewards are unknown") == 1
+    assert main([*arguments.split(), "--set", "round_to=[1,2,3,4,5]"]) == 0
+    assert "unknown" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("env_kwargs", "message"),
     [
@@ -152,6 +183,9 @@ def test_one_command_makes_a_plot_from_a_csv(frame, tmp_path, capsys):
         ({"reward_support": [1, 2]}, r"rating 0.5: expected one of \[1. 2.\]"),
         ({"genres": "random"}, "has no genres"),
         ({"mask": 3}, "mask=3"),
+        ({"round_to": 5}, "round_to=5: expected increasing numbers"),
+        ({"round_to": [5]}, r"round_to=.*5.*: expected 2 or more increasing numbers"),
+        ({"round_to": [6, 7]}, r"rating 0.5: expected one of \[6. 7.\]"),
     ],
 )
 def test_wrong_arguments_are_refused(frame, env_kwargs, message):
@@ -172,5 +206,6 @@ def test_known_archives_need_no_columns(raw_data):
     assert small.arm_names[0] == "Forrest Gump (1994)"
     genres = ratings_model(raw_data / "ml-latest-small.zip", genres="all", train_share=0.3)
     assert "Children" in genres.arm_names
-    books = ratings_model(raw_data / "goodreads_interactions_sample.csv", n_arms=2, train_share=0.1)
-    assert books.n_arms == 2
+    books = raw_data / "goodreads_interactions_sample.csv"
+    with pytest.warns(SparseSurveyWarning, match=r"^\d\d\.\d % of the pseudo-rewards are unknown"):
+        assert ratings_model(books, n_arms=2, train_share=0.1).n_arms == 2

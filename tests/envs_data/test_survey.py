@@ -6,6 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from cmab_gym.envs_data import Method, Ratings, Split, Survey, listed_arms, take_survey
 
+# Of these few ratings most pseudo-rewards are unknown.
+pytestmark = pytest.mark.filterwarnings("ignore::cmab_gym.envs_data.SparseSurveyWarning")
+
 # Users 100 to 103, items 7 and 8; ids of users and items do not overlap.
 ROWS = [
     # user, item, stars

@@ -37,6 +37,7 @@ def test_impossible_rewards_are_never_drawn():
         ([[1, -1, 1], [1, 1, 1]], r"negative entry -1"),
         ([[1, 1, 1], [0, 0, 0]], r"arm 1 \(arm 1\) has no reward"),
         ([[1, 1, 1], [0, np.inf, 0]], r"counts\[1, 1\] is inf"),
+        ([[1, 1, 1], [0, 1e308, 1e308]], r"counts\[1, 1\] is 1e\+308"),
     ],
 )
 def test_wrong_counts_are_refused(counts, message):

@@ -65,6 +65,7 @@ def test_the_frequencies_of_outcomes_are_near_their_probabilities():
         ({"pmf": "abc"}, r"pmf of type str: expected a table of numbers"),
         ({"pmf": [[0.5], [0.2, 0.3]]}, r"pmf of type list: expected a table of numbers"),
         ({"supports": [[0, np.nan], [0, 1]]}, r"supports\[0\]\[1\] is nan"),
+        ({"supports": [[0, -1e308], [0, 1]]}, r"supports\[0\]\[1\] is -1e\+308"),
         ({"reward_bounds": 3}, r"reward_bounds=3: expected a pair"),
         ({"supports": [[0, 1]]}, r"supports of sizes \(2,\): expected \(2, 2\)"),
         ({"supports": [[0, 0], [0, 1]]}, r"supports\[0\].*different rewards"),

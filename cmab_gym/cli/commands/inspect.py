@@ -9,7 +9,8 @@ from typing import TypeVar
 from numpy.random import default_rng
 
 from cmab_gym.cli.errors import OK
-from cmab_gym.cli.tables import print_left_out, print_table
+from cmab_gym.cli.tables import print_survey_notes, print_table
+from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation.batch import find_model
 from cmab_gym.models import LatentModel
 from cmab_gym.models.base import BanditModel
@@ -31,8 +32,10 @@ _LARGEST_PHI = 10  # arms up to which phi is printed
 
 def run(chosen: argparse.Namespace) -> int:
     """Print means, gaps, phi, the competitive arms and the bounds on the regret."""
-    model, rounds = find_model(chosen.env, chosen.env_kwargs), chosen.rounds
-    print_left_out(getattr(model, "provenance", {}))
+    rounds = chosen.rounds
+    with without_survey_warnings():
+        model = find_model(chosen.env, chosen.env_kwargs)
+    print_survey_notes(getattr(model, "provenance", {}))
     analysis = analyse(model)
     upper = _bound_or_reason(c_ucb_bound, model)
     _print_arms(model, analysis, upper, rounds)

@@ -11,7 +11,8 @@ from pathlib import Path
 from cmab_gym.agents.make import published
 from cmab_gym.cli.errors import AGENT_FAILED, INTERRUPTED, OK, print_error
 from cmab_gym.cli.output_folder import output_folder
-from cmab_gym.cli.tables import print_left_out, print_table, progress_bar
+from cmab_gym.cli.tables import print_survey_notes, print_table, progress_bar
+from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation import Results, evaluate, plot_regret
 from cmab_gym.evaluation.batch import find_model
 from cmab_gym.evaluation.results import short_labels
@@ -21,10 +22,11 @@ from cmab_gym.theory import LowerBound, NoBoundError, graves_lai_bound
 def run(chosen: argparse.Namespace) -> int:
     """Evaluate the agents, write the results, and print their summary."""
     out = output_folder(chosen.out)
-    bound = _lower_bound(chosen) if chosen.lower_bound else None
+    with without_survey_warnings():  # the notes are printed below
+        bound = _lower_bound(chosen) if chosen.lower_bound else None
     agents = chosen.agents
     total = len(agents) * chosen.rounds * chosen.trials
-    with progress_bar("running", total, "rounds") as advance:
+    with progress_bar("running", total, "rounds") as advance, without_survey_warnings():
         results = evaluate(
             chosen.env,
             published(*agents) if chosen.parameters == "published" else agents,
@@ -38,7 +40,7 @@ def run(chosen: argparse.Namespace) -> int:
             progress=advance,
             on_error="keep",
         )
-    print_left_out(results.manifest["provenance"])
+    print_survey_notes(results.manifest["provenance"])
     for failure in results.failures.values():
         print_error(failure, chosen.option_of)
     if results.finished:
