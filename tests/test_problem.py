@@ -33,7 +33,7 @@ def test_the_reward_range_is_the_length_of_the_interval():
     [
         ({"pseudo_rewards": np.ones((2, 3, 2))}, r"shape \(2, 3, 2\): expected \(K, K, R\)"),
         ({"pseudo_rewards": TABLE_1 * np.nan}, r"is nan: expected finite numbers"),
-        ({"pseudo_rewards": TABLE_1 + 1e200}, r"is 1e\+200: expected numbers of size up to 1e\+100"),
+        ({"pseudo_rewards": TABLE_1 + 1e200}, r"is 1e\+200: expected numbers of size up to 1e"),
         ({"reward_bounds": (0, 1e308)}, r"reward_bounds\[1\] is 1e\+308: expected numbers of size"),
         ({"pseudo_rewards": TABLE_1 - 1}, r"pseudo_rewards\[0, 0\].*set s_kk\(r\) = r"),
         ({"reward_support": [1, 0]}, r"expected increasing rewards; sort them"),

@@ -80,7 +80,7 @@ def test_rounding_makes_a_survey_of_decimals_say_something(decimals):
 
 
 def test_ratings_off_the_scale_are_refused(decimals):
-    with pytest.raises(ValueError, match=r"rating 2\.5\d*: expected one of \[1\. 2\.\]; .*round_to"):
+    with pytest.raises(ValueError, match=r"rating 2\.5\d*: expected one of \[1\. 2\.\];"):
         ratings_model(decimals, items=[0, 1], round_to=[1, 2])
     with pytest.raises(ValueError, match=r"\[1.0, 2.0\] and round_to=\[1.0, 3.0\]: expected one"):
         ratings_model(decimals, reward_support=[1, 2], round_to=[1, 3])
