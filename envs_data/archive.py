@@ -28,9 +28,10 @@ UNREADABLE = (
     RuntimeError,
     NotImplementedError,
 )
-# Files that describe the items of a ratings file in the same folder.
+# Files that describe the items and users of a ratings file in the same folder.
 _COMPANIONS = (
     "movies.dat",
+    "users.dat",
     "movies.csv",
     "u.item",
     "books.csv",

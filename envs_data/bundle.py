@@ -61,12 +61,14 @@ class SurveySpec:
         task: "genre", "movie" or "book".
         train_share: share of the ratings that training users gave.
         draw: the number of the genre draw; 0 for other tasks.
+        segment: the segment of the test users, see `Split`; "" for none.
     """
 
     source: str
     task: str
     train_share: float
     draw: int = 0
+    segment: str = ""
 
     @property
     def name(self) -> str:
@@ -86,7 +88,7 @@ class SurveySpec:
         return take_survey(
             ratings,
             self.arms(ratings),
-            Split(self.train_share),
+            Split(self.train_share, segment=self.segment),
             Method(min_support=5 if self.task == "book" else 1),
             reward_support=(1, 2, 3, 4, 5),
             provenance={"task": self.task, "genre_draw": self.draw, "licence": licence},
@@ -113,6 +115,11 @@ def bundled_survey(spec: SurveySpec) -> Survey:
     Raises:
         ValueError: the survey is not bundled.
     """
+    if spec.segment:
+        raise ValueError(
+            f"segment={spec.segment!r} without data: expected the archive, since no table of a "
+            "segment is bundled; fetch it with `cmab-gym data fetch ml-1m`, and pass data='ml-1m'"
+        )
     if spec not in bundled_specs():
         shares = " or ".join(f"{share:g}" for share in sorted(SHARES))
         draws = f" and genre_draw from 0 to {GENRE_DRAWS - 1}" if spec.task == "genre" else ""

@@ -51,7 +51,8 @@ def _problem_of_csv(line: str, layout: Layout) -> str:
     if len(fields) != len(layout.columns):
         return f"{len(fields)} fields instead of {len(layout.columns)}"
     row = dict(zip(layout.columns, fields, strict=True))
-    for name in (layout.user, layout.item, layout.rating, layout.time, layout.pair_item):
+    needed = (layout.user, layout.item, layout.rating, layout.time, layout.segment)
+    for name in (*needed, layout.pair_item):
         if name and not row[name]:
             return f"no {name}"
     integers = [layout.user, layout.item] if layout.whole_ids else []

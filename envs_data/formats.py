@@ -23,7 +23,8 @@ class Layout:
         columns: the names of all columns of a CSV file.
         delimiter: the text between its columns.
         header: whether its first line holds the names.
-        user, item, rating, time: the columns that hold these; time may be "".
+        user, item, rating, time, segment: the columns that hold these; time and segment, that of
+            the user, may be "".
         zero_is_unrated: whether a rating of 0 means that there is no rating.
         bounds: the smallest and the largest possible rating.
         items: the kind of the files next to it that describe its items: "movies", "books" (of
@@ -42,6 +43,7 @@ class Layout:
     item: str = "item"
     rating: str = "rating"
     time: str = ""
+    segment: str = ""
     zero_is_unrated: bool = False
     bounds: tuple[float, float] = (float("-inf"), float("inf"))
     items: str = ""
@@ -57,6 +59,7 @@ class Columns(NamedTuple):
     rating: str
     category: str = ""
     time: str = ""
+    segment_by: str = ""
 
     def check(
         self, table: str, header: Sequence[Any], fold: Callable[[Any], Any] = lambda name: name
@@ -168,10 +171,10 @@ def table_layout(files: Files, columns: Columns) -> Layout:
         delimiter = max(",;\t|", key=line.count)
         kind, header = "csv", header_of(line, delimiter)
     columns.check(str(files.path), header, str.casefold)  # DuckDB ignores the case of names
-    user, item, rating, category, time = columns
+    user, item, rating, category, time, segment = columns
     return Layout(
         name, name, kind, tuple(header), delimiter, True, user, category or item, rating, time,
-        pair_item=item,
+        segment, pair_item=item,
     )  # fmt: skip
 
 

@@ -28,6 +28,8 @@ class Ratings:
         item_ids: (I,), the ids of the items in the source, sorted.
         titles: item id to title.
         genres: item id to its genres; empty where the source has none.
+        segments: (U,), the name of the segment to which each user belongs, "" where it is unknown;
+            None where the source does not say.
         times: int64 (N,), when each rating was made; None where the source does not say.
         source: the name of the data set.
         checksum: SHA-256 of the file it was read from.
@@ -45,6 +47,7 @@ class Ratings:
     item_ids: AnyArray
     titles: Mapping[Any, str] = field(default_factory=dict)
     genres: Mapping[Any, tuple[str, ...]] = field(default_factory=dict)
+    segments: AnyArray | None = None
     times: IntArray | None = None
     source: str = ""
     checksum: str = ""
@@ -56,6 +59,11 @@ class Ratings:
             shapes["times"] = self.times.shape
         if len(set(shapes.values())) != 1 or self.stars.ndim != 1 or not self.stars.size:
             raise ValueError(f"ratings have columns {shapes}: expected one length, at least 1")
+        if self.segments is not None and self.segments.shape != self.user_ids.shape:
+            raise ValueError(
+                f"segments has shape {self.segments.shape}: expected {self.user_ids.shape}, the "
+                "name of the segment of each of user_ids"
+            )
         checks.moderate("stars", self.stars, "drop these rows, for example with frame.dropna()")
 
     @classmethod
@@ -101,6 +109,7 @@ class Ratings:
             items=np.searchsorted(items, self.items[kept]),
             stars=self.stars[kept],
             user_ids=self.user_ids[user_ids],
+            segments=None if self.segments is None else self.segments[user_ids],
             item_ids=self.item_ids[items],
             times=None if self.times is None else self.times[kept],
         )

@@ -18,6 +18,7 @@ from cmab_gym.envs_data.formats import Columns, Layout, ratings_layout, table_la
 from cmab_gym.envs_data.items import read_items
 from cmab_gym.envs_data.ratings import Ratings, coded, positions_of
 from cmab_gym.envs_data.scan import ItemCounts, Rows, Scan, open_scan
+from cmab_gym.envs_data.users import read_segments
 from cmab_gym.files import checksum
 
 # The published number of ratings identifies an edition of MovieLens.
@@ -70,6 +71,7 @@ def read_table(
     rating: str,
     category: str = "",
     time: str = "",
+    segment_by: str = "",
     *,
     most_rated: int | None = None,
     only: Sequence[Any] | None = None,
@@ -84,22 +86,30 @@ def read_table(
         rating: name of the column of ratings.
         category: name of a column whose values are used as the items; "" for none.
         time: name of the column of times, as integers; "" if there is none.
+        segment_by: name of a column whose values are the segments of the users, one for each user;
+            "" if there is none.
         most_rated: as in `read_ratings`.
         only: as in `read_ratings`.
         on_error: as in `read_ratings`.
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: a column is missing, or as for `read_ratings`.
+        ValueError: a column is missing, a user is in several segments, or as for `read_ratings`.
     """
     checks.choice("on_error", on_error, ("raise", "skip"))
     with _readable(path), open_files(path) as files:
-        layout = table_layout(files, Columns(user, item, rating, category, time))
+        layout = table_layout(files, Columns(user, item, rating, category, time, segment_by))
         return _read(files, layout, most_rated, only, on_error)
 
 
 def frame_ratings(
-    frame: Any, user: str, item: str, rating: str, category: str = "", time: str = ""
+    frame: Any,
+    user: str,
+    item: str,
+    rating: str,
+    category: str = "",
+    time: str = "",
+    segment_by: str = "",
 ) -> Ratings:
     """Take ratings from a pandas frame; the other arguments are those of `read_table`.
 
@@ -119,7 +129,7 @@ def frame_ratings(
             f"data of type {type(frame).__name__}: expected a path, a pandas frame, Ratings or a "
             "Survey"
         )
-    Columns(user, item, rating, category, time).check("the frame", list(frame.columns))
+    Columns(user, item, rating, category, time, segment_by).check("the frame", list(frame.columns))
     try:
         stars = frame[rating].to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -128,7 +138,16 @@ def frame_ratings(
     key = category or item
     items = frame[key].to_numpy()
     pair_items = items if item == key else frame[item].to_numpy() if item else None
-    return _to_ratings(Rows(frame[user].to_numpy(), items, stars, times, pair_items))
+    segments = _texts(frame[segment_by], segment_by) if segment_by else None
+    return _to_ratings(Rows(frame[user].to_numpy(), items, stars, times, pair_items, segments))
+
+
+def _texts(column: Any, name: str) -> AnyArray:
+    """Return a column of segments as texts."""
+    if column.isna().any():
+        raise ValueError(f"column {name!r} lacks {column.isna().sum()} segments: fill them")
+    texts: AnyArray = column.astype(str).to_numpy(dtype=object)
+    return texts
 
 
 def _whole_times(column: Any, name: str) -> IntArray:
@@ -183,11 +202,13 @@ def _read(
             wanted = None if only is None else counts.items[positions_of(only, counts.items)]
             ratings = _to_ratings(scan.rows(wanted), _is_text(layout))
     described = read_items(files, layout, ratings.item_ids.tolist())
+    segments = read_segments(files, layout, ratings.user_ids.tolist())
     edition = _EDITIONS.get(int(counts.rows.sum())) if layout.source == "MovieLens" else None
     return replace(
         ratings,
         titles=described.titles,
         genres=described.genres,
+        segments=ratings.segments if layout.segment else segments,
         source=edition or layout.source,
         checksum="" if files.path.is_dir() else checksum(files.path),
         notes={"damaged": counts.damaged, "unrated": counts.unrated, **ratings.notes},
@@ -239,9 +260,26 @@ def _to_ratings(rows: Rows, from_text: bool = False) -> Ratings:
         rows.stars[kept],
         user_ids,
         item_ids,
+        segments=None if rows.segments is None else _of_users(rows.segments, users, user_ids),
         times=None if rows.times is None else rows.times[kept],
         notes={"duplicates": int(rows.stars.size - kept.size)},
     )
+
+
+def _of_users(segments: AnyArray, users: IntArray, user_ids: AnyArray) -> AnyArray:
+    """Find the segment of each user, given that of each row."""
+    names, codes = coded("segment", segments)
+    of_user = np.zeros(user_ids.size, np.int64)
+    of_user[users] = codes
+    wrong = np.flatnonzero(of_user[users] != codes)
+    if wrong.size:
+        row = wrong[0]
+        found = sorted({str(names[codes[row]]), str(names[of_user[users[row]]])})
+        raise ValueError(
+            f"user {user_ids[users[row]]} is in several segments, {found}: expected one segment "
+            "for each user"
+        )
+    return names.astype(str)[of_user]
 
 
 def _is_text(layout: Layout) -> bool:

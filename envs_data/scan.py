@@ -23,6 +23,7 @@ class Rows:
     """Columns of ratings, in the order of the file.
 
     `pair_items` are the items of which only a user's last rating counts; None if all ratings count.
+    `segments` are those of the users; None if unknown.
     """
 
     users: AnyArray
@@ -30,6 +31,7 @@ class Rows:
     stars: FloatArray
     times: IntArray | None = None
     pair_items: AnyArray | None = None
+    segments: AnyArray | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,8 @@ class Scan:
         ).fetchnumpy()
         found = {name: np.asarray(column) for name, column in table.items()}
         pair = found["pair"] if self._has_pair else found["item"] if self.layout.pair_item else None
-        return Rows(found["user"], found["item"], found["stars"], found.get("time"), pair)
+        given = (found["user"], found["item"], found["stars"], found.get("time"))
+        return Rows(*given, pair, found.get("segment"))
 
     def first_rejected(self) -> tuple[int, str, str] | None:
         """Return number, text and reason of the first line with wrong columns, if any."""
@@ -127,7 +130,12 @@ class Scan:
 
     @property
     def _columns(self) -> list[str]:
-        optional = [("time", bool(self.layout.time)), ("pair", self._has_pair)]
+        layout = self.layout
+        optional = [
+            ("time", bool(layout.time)),
+            ("pair", self._has_pair),
+            ("segment", bool(layout.segment)),
+        ]
         return ['"user"', "item", "stars", *(name for name, given in optional if given)]
 
     def _usable(self) -> str:
@@ -152,9 +160,10 @@ class Scan:
         if layout.time:
             time = _sql_integer(f"CAST({column(layout.time)} AS VARCHAR)")
         pair = column(layout.pair_item) if self._has_pair else "NULL"
+        segment = f"CAST({column(layout.segment)} AS VARCHAR)" if layout.segment else "NULL"
         return (
             f'SELECT {user} AS "user", {item} AS item, {stars} AS stars, {time} AS time, '  # noqa: S608
-            f"{pair} AS pair FROM {self._source(errors)}"
+            f"{pair} AS pair, {segment} AS segment FROM {self._source(errors)}"
         )
 
     def _csv_column(self, name: str) -> str:

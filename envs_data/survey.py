@@ -210,7 +210,7 @@ def take_survey(
     bounds = (float(support[0]), float(support[-1]))
     training, test = split_ratings(ratings, arms, split, support)
     counts = _histograms(test)
-    _check_tested(counts, arms.names, split.train_share)
+    _check_tested(counts, arms.names, split)
     table = method.upper(training, bounds)
     computed = {
         "source": ratings.source,
@@ -220,7 +220,7 @@ def take_survey(
         "users": training.n_users + test.n_users,
         "training_ratings": training.user.size,
         "training_users": training.n_users,
-        "split": asdict(split),
+        "split": split.described,
         "method": asdict(method),
         "unknown_share": unknown_share(training, counts, method.min_support),
         "test_half": asdict(validate(table, test)),
@@ -253,7 +253,10 @@ def split_ratings(
     level = _levels(ratings, rows, support)
     user = _renumbered(ratings.users[rows])
     times = None if ratings.times is None else ratings.times[rows]
-    in_training = split.training_users(user, times)[user]
+    segments = ratings.segments
+    if segments is not None:
+        segments = segments[np.unique(ratings.users[rows])]
+    in_training = split.training_users(user, times, segments)[user]
     training, test = (
         Pooled(
             (own := _renumbered(user[part])),
@@ -275,13 +278,16 @@ def _histograms(pooled: Pooled) -> FloatArray:
     return counts.reshape(pooled.n_arms, size).astype(np.float64)
 
 
-def _check_tested(test_counts: FloatArray, names: tuple[str, ...], train_share: float) -> None:
+def _check_tested(test_counts: FloatArray, names: tuple[str, ...], split: Split) -> None:
     totals = test_counts.sum(axis=1)
     if totals.min() == 0:
         empty = int(totals.argmin())
+        where, remedy = f"at train_share={split.train_share:g}", "lower train_share"
+        if split.segment:
+            where, remedy = f"in segment {split.segment!r}", "choose a larger segment"
         raise ValueError(
-            f"arm {empty} ({names[empty]}) has no test rating at train_share={train_share:g}: "
-            "expected at least one; lower train_share or leave the arm out"
+            f"arm {empty} ({names[empty]}) has no test rating {where}: expected at least one; "
+            f"{remedy} or leave the arm out"
         )
 
 

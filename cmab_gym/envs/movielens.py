@@ -18,6 +18,7 @@ def movielens_model(
     pad: float | None = None,
     genre_draw: int = 0,
     mask_seed: int | None = None,
+    segment: str = "",
     data: str | Path | None = None,
 ) -> HistogramModel:
     """Build the model of `CMAB-MovieLens-v0`; the arguments are those of `MovieLensEnv`."""
@@ -28,7 +29,7 @@ def movielens_model(
             f"genre_draw={draw} with task='movie': expected task='genre'; leave genre_draw out"
         )
     default_mask, default_pad = (0.25, 0.0) if task == "genre" else (0.0, 0.1)
-    return survey_of(SurveySpec("movielens", task, train_share, draw), data).model(
+    return survey_of(SurveySpec("movielens", task, train_share, draw, segment), data).model(
         default_mask if mask is None else mask,
         default_pad if pad is None else pad,
         draw if mask_seed is None else mask_seed,
@@ -72,6 +73,8 @@ class MovieLensEnv(BanditEnv):
             4; any other with `data`. Results depend on it.
         mask_seed: seed of the choice that `mask` makes; default genre_draw, so that each draw
             repeats both random choices of the paper.
+        segment: gender and age of the new population, such as "F-25": all other users are
+            surveyed. Ages are 1 (to 17), 18, 25, 35, 45, 50 and 56 (and older). Needs `data`.
         data: path of the archive `ml-1m.zip`, to build any other table.
         horizon, step_info, draws, render_mode: see `BanditEnv`.
 

@@ -44,6 +44,8 @@ def ratings_model(
     train_share: float = 0.5,
     split: str = "heavy-users",
     split_seed: int = 0,
+    segment: str = "",
+    segment_by: str = "",
     method: str = "mean",
     deviations: float = 1.0,
     delta: float = 0.05,
@@ -57,7 +59,8 @@ def ratings_model(
 ) -> HistogramModel:
     """Build the model of `CMAB-Ratings-v0`; the arguments are those of `RatingsEnv`."""
     if isinstance(data, Survey):
-        if any((user, item, rating, category, time, n_arms, items is not None, genres)):
+        columns = (user, item, rating, category, time, segment_by)
+        if any((*columns, n_arms, items is not None, genres, segment)):
             raise ValueError(
                 "data is a Survey: expected only mask, pad and mask_seed; columns and arms are "
                 "chosen when a survey is taken"
@@ -65,10 +68,10 @@ def ratings_model(
         return data.model(mask, pad, mask_seed)
     listed = None if items is None else tuple(items)
     choice = _ArmChoice(category != "", n_arms, listed, genres, genre_draw)
-    columns = (user, item, rating, category, time)
+    columns = (user, item, rating, category, time, segment_by)
     plan = _Plan(
         choice,
-        Split(train_share, split, split_seed),
+        Split(train_share, split, split_seed, segment),
         Method(method, deviations, delta, min_support),
         _numbers("reward_support", reward_support),
         _numbers("round_to", round_to),
@@ -249,6 +252,9 @@ class RatingsEnv(BanditEnv):
         train_share: share of the ratings that the survey uses; default 0.5.
         split: which users are surveyed: "heavy-users" (default), "random" or "by-time".
         split_seed: seed of split="random".
+        segment: name of a segment of users that are the new population; all others are surveyed.
+            Of MovieLens 1M it is gender and age, such as "F-25".
+        segment_by: name of a column whose values are the segments, one for each user.
         method: "mean" (default), "mean+sd", "soft", "hoeffding" or "bootstrap".
         deviations: for method="mean+sd", how many standard deviations are added; default 1.
         delta: for "soft", "hoeffding" and "bootstrap", the probability of an error; default 0.05.

@@ -49,6 +49,32 @@ def test_a_frame_a_csv_and_a_parquet_file_give_the_same_model(frame, tmp_path):
         assert_array_equal(other.problem.pseudo_rewards, models[0].problem.pseudo_rewards)
 
 
+def test_a_segment_of_users_is_the_new_population(frame, tmp_path):
+    frame = frame.assign(land=frame["who"].str[-1].isin(list("02468")).map({True: "A", False: "B"}))
+    new = frame[frame["land"] == "A"].drop_duplicates(["who", "what"], keep="last")
+    csv, parquet = tmp_path / "r.csv", tmp_path / "r.parquet"
+    frame.to_csv(csv, index=False)
+    frame.to_parquet(parquet)
+    env_kwargs = {"n_arms": 5, "segment_by": "land", "segment": "A", **COLUMNS}
+    for source in (frame, csv, parquet):
+        model = ratings_model(source, **env_kwargs)
+        for name, mean in zip(model.arm_names, model.means, strict=True):
+            assert mean == pytest.approx(new[new["what"] == int(name[5:])]["stars"].mean())
+        assert model.provenance["split"] == {"segment": "A"}
+        assert model.provenance["training_users"] == frame[frame["land"] == "B"]["who"].nunique()
+    with pytest.raises(ValueError, match=r"unknown segment 'C': expected one of \(users\) A"):
+        ratings_model(frame, **{**env_kwargs, "segment": "C"})
+
+
+def test_a_user_in_two_segments_is_refused(frame):
+    moved = frame.assign(land=np.where(np.arange(len(frame)) < 2000, "A", "B"))
+    with pytest.raises(ValueError, match=r"is in several segments, \['A', 'B'\]: expected one"):
+        ratings_model(moved, **COLUMNS, segment_by="land", segment="A")
+    moved.loc[5, "land"] = None
+    with pytest.raises(ValueError, match="column 'land' lacks 1 segments"):
+        ratings_model(moved, **COLUMNS, segment_by="land", segment="A")
+
+
 def test_items_n_arms_and_category_choose_the_arms(frame):
     counts = frame.drop_duplicates(["who", "what"])["what"].value_counts()
     chosen = ratings_model(frame, **COLUMNS, items=[3, 0])

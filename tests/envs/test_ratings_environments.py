@@ -52,6 +52,15 @@ def test_genre_draws_masks_and_pads_change_the_table():
         assert (movielens_model(**change).problem.pseudo_rewards != base).any(), change
 
 
+def test_a_segment_needs_the_archive(raw_data):
+    with pytest.raises(ValueError, match=r"segment='F-25' without data: .* data fetch ml-1m"):
+        movielens_model(segment="F-25")
+    model = movielens_model("movie", segment="F-25", data=raw_data / "ml-1m.zip")
+    assert model.provenance["split"] == {"segment": "F-25"}
+    users = model.provenance["users"], model.provenance["training_users"]
+    assert users == (6_025, 6_025 - 558)
+
+
 def test_a_full_mask_hides_all_pseudo_rewards_of_other_arms():
     table = movielens_model("movie", mask=1.0).problem.pseudo_rewards
     assert (table[~np.eye(50, dtype=bool)] == 5).all()

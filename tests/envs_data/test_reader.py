@@ -68,6 +68,21 @@ FORMATS = {
 TITLES = {"1M": "Toy: Story::2 (1995)", "latest": "Toy, Story (1995)", "100K": "Toy Story (1995)"}
 
 
+def test_the_segment_of_a_user_is_gender_and_age(tmp_path):
+    members = {**FORMATS["1M"], "ml-1m/users.dat": b"6040::M::25::6::1\n1::F::56::1::48067-12\n"}
+    ratings = read_ratings(archive(tmp_path / "a.zip", members))
+    assert ratings.user_ids.tolist() == [1, 6040]
+    assert ratings.segments.tolist() == ["F-56", "M-25"]
+    some = read_ratings(archive(tmp_path / "b.zip", FORMATS["1M"]), only=[1])
+    assert (some.user_ids.tolist(), some.segments.tolist()) == ([6040], [""])
+    for name, content in members.items():
+        (tmp_path / name.rpartition("/")[2]).write_bytes(content)
+    assert read_ratings(tmp_path / "ratings.dat").segments.tolist() == ["F-56", "M-25"]
+    members["ml-1m/users.dat"] += b"7::X::1\n"
+    with pytest.raises(ValueError, match=r"users.dat line 3 is '7::X::1': expected user::gender"):
+        read_ratings(archive(tmp_path / "c.zip", members))
+
+
 def as_windows_writes(content):
     return b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n") + b"\r\n\r\n"
 

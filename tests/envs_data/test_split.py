@@ -55,6 +55,18 @@ def test_users_who_rated_first_are_surveyed_first():
         Split(0.3, "by-time").training_users(user, np.zeros(6, dtype=int))
 
 
+def test_the_users_of_all_other_segments_are_surveyed():
+    user, segments = users_of([3, 1, 2, 1]), np.array(["F-25", "M-25", "", "F-25"])
+    trains = Split(segment="F-25").training_users(user, segments=segments)
+    assert trains.tolist() == [False, True, True, False]
+    with pytest.raises(ValueError, match=r"'F-1': expected one of \(users\) F-25 \(2\), M-25"):
+        Split(segment="F-1").training_users(user, segments=segments)
+    with pytest.raises(ValueError, match=r"'F-25' is that of all 4 users"):
+        Split(segment="F-25").training_users(user, segments=np.full(4, "F-25"))
+    with pytest.raises(ValueError, match=r"without the segments of users: .* segment_by="):
+        Split(segment="F-25").training_users(user)
+
+
 def test_random_splits_depend_only_on_their_seed():
     user = users_of([2] * 50)
     first = Split(0.5, "random", 1).training_users(user)
@@ -68,6 +80,7 @@ def test_random_splits_depend_only_on_their_seed():
     [
         ((-1,), "train_share=-1: expected a number from 0 to 1"),
         ((0.5, "heavy"), "unknown split 'heavy': did you mean 'heavy-users'"),
+        ((0.3, "heavy-users", 0, "F-25"), "train_share=0.3, .*: expected only segment"),
         ((0.5, "random", -1), "split_seed=-1: expected an integer"),
     ],
 )
