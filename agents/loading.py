@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from cmab_gym import checks
+from cmab_gym.user_code import line_of_user
 
 
 def load_target(target: str) -> Any:
@@ -43,6 +44,8 @@ def _load_module(name: str) -> ModuleType:
         raise ValueError(
             f"cannot import {name!r} ({error}): expected an installed module, or path/to/file.py"
         ) from error
+    except (Exception, SystemExit) as error:
+        raise _cannot_import(repr(name), error) from error
 
 
 def _load_file(path: Path) -> ModuleType:
@@ -65,8 +68,13 @@ def _execute(path: Path, _: int) -> ModuleType:
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise ValueError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+        raise _cannot_import(path, error) from error
     return module
+
+
+def _cannot_import(what: object, error: BaseException) -> ValueError:
+    reason = f"{type(error).__name__}: {error}{line_of_user(error)}"
+    return ValueError(f"{what} cannot be imported: {reason}")
 
 
 @contextmanager

@@ -80,7 +80,9 @@ def _errors_of(trial: int) -> Iterator[None]:
     """Turn an error of a copy into a `TrialError` of its trial."""
     try:
         yield
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a SystemExit, say, ends this agent only
         raise TrialError(trial, f"{type(error).__name__}: {error}") from error
 
 

@@ -2,22 +2,62 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 _BLOCK = 1 << 20  # bytes
+_LEFT_BEHIND = 3600  # seconds; no file takes an hour to write
+
+Write = Callable[[Path], Any]
 
 
-def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file under a temporary name in the same folder, then rename it."""
-    part = path.with_name(f".{path.name}.{os.getpid()}-{uuid4().hex[:8]}.partial")
+def write_whole(path: Path, write: Write) -> None:
+    """Write a file under a temporary name in the same folder, then rename it.
+
+    Raises:
+        OSError: the file cannot be written; the error names it.
+    """
+    write_all({path: write})
+
+
+def write_all(files: Mapping[Path, Write]) -> None:
+    """Write all files under temporary names, then rename them in the order given.
+
+    Raises:
+        OSError: a file cannot be written; the error names it, and no file has changed.
+    """
+    parts = {path: _part(path) for path in files}
     try:
-        write(part)
-        part.replace(path)
+        for path, write in files.items():
+            _naming(path, write, parts[path])
+        for path, part in parts.items():
+            _naming(path, part.replace, path)
     finally:
-        part.unlink(missing_ok=True)
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+
+
+def _part(path: Path) -> Path:
+    """Return a new temporary name, and delete files that killed processes left behind."""
+    for old in path.parent.glob(f".{escape(path.name)}.*.partial"):
+        with suppress(OSError):  # another process may be deleting it too
+            if old.stat().st_mtime < time.time() - _LEFT_BEHIND:
+                old.unlink()
+    return path.with_name(f".{path.name}.{os.getpid()}-{uuid4().hex[:8]}.partial")
+
+
+def _naming(path: Path, do: Write, argument: Path) -> None:
+    """Call a function; name the file in its error, which has only the temporary name or none."""
+    try:
+        do(argument)
+    except OSError as error:
+        kind = type(OSError(error.errno, ""))  # such as PermissionError
+        raise kind(f"{path} could not be written ({error.strerror or error})") from error
 
 
 def checksum(path: Path, algorithm: str = "sha256") -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pkgutil import resolve_name
 
 import gymnasium as gym
 
-from cmab_gym.cli.errors import INTERRUPTED, OK, WRONG_ARGUMENTS, UsageError, print_error
+from cmab_gym.cli.errors import OK, WRONG_ARGUMENTS, UsageError, print_error, print_interrupted
 from cmab_gym.cli.parser import parser
+from cmab_gym.cli.signals import as_keyboard_interrupt
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,25 +22,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: those after `cmab-gym`; None reads them from `sys.argv`.
 
     Returns:
-        The exit code: 0, success; 1, an agent failed; 2, an argument is wrong; 130, interrupted.
+        The exit code: 0, success; 1, an agent failed; 2, an argument is wrong; 130, Ctrl-C; 128
+        plus the number of another signal that ended the program.
     """
     try:
         chosen = parser().parse_args(arguments)
     except UsageError as error:
         print_error(error)
         return WRONG_ARGUMENTS
-    try:
-        # A command's module is imported only here, so that `--help` loads none of what it needs.
-        command = resolve_name(f"cmab_gym.cli.commands.{chosen.command}")
-        code: int = command(chosen)
-    except BrokenPipeError:
-        # The reader of the output, such as `head`, has closed it: discard the rest.
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-        return OK
-    except (ValueError, OSError, gym.error.Error) as error:
-        print_error(error, chosen.option_of)
-        return WRONG_ARGUMENTS
-    except KeyboardInterrupt:
-        print("cmab-gym: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    return code
+    with as_keyboard_interrupt() as signals:
+        try:
+            # A command's module is imported only here: `--help` loads none of what it needs.
+            command = resolve_name(f"cmab_gym.cli.commands.{chosen.command}")
+            code: int = command(chosen)
+        except BrokenPipeError:
+            # The reader of the output, such as `head`, has closed it: discard the rest.
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+            return OK
+        except (ValueError, OSError, gym.error.Error) as error:
+            print_error(error, chosen.option_of, error if chosen.debug else None)
+            code = WRONG_ARGUMENTS
+        except KeyboardInterrupt as error:
+            print_interrupted(error)
+            code = 128 + signal.SIGINT
+    return 128 + signals[0] if signals else code

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from traceback import format_exception
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-OK, AGENT_FAILED, WRONG_ARGUMENTS, INTERRUPTED = 0, 1, 2, 130
+if TYPE_CHECKING:
+    from cmab_gym.evaluation import AgentRun
+
+OK, AGENT_FAILED, WRONG_ARGUMENTS = 0, 1, 2
 _SAME_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -18,15 +24,49 @@ class UsageError(Exception):
     """
 
 
-def print_error(error: object, option_of: Mapping[str, str] = _SAME_NAMES) -> None:
+def print_error(
+    error: object,
+    option_of: Mapping[str, str] = _SAME_NAMES,
+    traceback: BaseException | None = None,
+) -> None:
     """Print an error on standard error, with options in place of Python parameters.
 
     Args:
         error: the error, or its text.
         option_of: the option of each parameter that has another name in Python: with
             {"n_jobs": "--jobs"}, "n_jobs=2" is printed as "--jobs 2".
+        traceback: an error whose traceback is printed first, for `--debug`.
     """
     text = str(error)
     for parameter, option in option_of.items():
         text = re.sub(rf"\b{parameter}=", f"{option} ", text)
-    print(f"cmab-gym: error: {text}", file=sys.stderr)
+    if traceback is not None:
+        _print("".join(format_exception(traceback)))
+    _print(f"cmab-gym: error: {text}")
+
+
+def print_failures(
+    runs: Iterable[AgentRun], option_of: Mapping[str, str] = _SAME_NAMES, debug: bool = False
+) -> None:
+    """Print why agents failed, and how to see more.
+
+    Args:
+        runs: the runs that failed.
+        option_of: as for `print_error`.
+        debug: also print the tracebacks of the errors that agents raised.
+    """
+    runs = list(runs)
+    for run in runs:
+        print_error(run.failure, option_of, run.cause if debug else None)
+    if any(run.cause for run in runs) and not debug:
+        _print("cmab-gym: add --debug to see the whole traceback")
+
+
+def print_interrupted(error: KeyboardInterrupt) -> None:
+    """Print that a signal ended the program, and what the error says of it."""
+    _print(f"cmab-gym: interrupted{': ' if str(error) else ''}{error}")
+
+
+def _print(text: str) -> None:
+    with suppress(OSError):  # the terminal may be gone
+        print(text, file=sys.stderr)

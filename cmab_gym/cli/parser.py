@@ -6,7 +6,7 @@ A command is named by its module in `cmab_gym.cli.commands` and the function to 
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from cmab_gym.cli.errors import UsageError
 from cmab_gym.cli.values import AddAgents, AddKeywords, checkpoints, jobs, whole
@@ -17,7 +17,7 @@ def parser() -> argparse.ArgumentParser:
     """Build the parser of the command line."""
     top = _Parser(prog="cmab-gym", description="Compare agents on correlated bandits.")
     top.add_argument("--version", action="version", version=version_of("cmab-gym"))
-    top.set_defaults(option_of={})
+    top.set_defaults(option_of={}, debug=False)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands.add_parser("run", help="compare agents on an environment"))
     _add_sweep(commands.add_parser("sweep", help="run environments x agents x parameters x seeds"))
@@ -34,6 +34,15 @@ def parser() -> argparse.ArgumentParser:
 
 class _Parser(argparse.ArgumentParser):
     """A parser that raises its errors, so that `main` prints them like all others."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.add_argument(
+            "--debug",
+            action="store_true",
+            default=argparse.SUPPRESS,
+            help="print the traceback of every error",
+        )
 
     def error(self, message: str) -> NoReturn:
         if "ENV" in message:

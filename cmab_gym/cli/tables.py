@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich import box
@@ -111,12 +111,14 @@ def progress_bar(what: str, total: int | None, unit: str) -> Iterator[Callable[[
     task = bar.add_task(what, total=total)
 
     def advance(units: int) -> None:
-        if not bar.live.is_started:
-            bar.start()
-        bar.advance(task, units)
+        with suppress(OSError):  # a terminal that is gone must not end the run
+            if not bar.live.is_started:
+                bar.start()
+            bar.advance(task, units)
 
     try:
         yield advance
     finally:
-        if bar.live.is_started:
-            bar.stop()
+        with suppress(OSError):
+            if bar.live.is_started:
+                bar.stop()

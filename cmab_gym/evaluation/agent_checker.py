@@ -59,7 +59,7 @@ def _regret(
     )
     run = run_batch(batch)
     if run.failure:
-        raise AgentError(run.failure)
+        raise AgentError(run.failure) from run.cause
     return run.regret
 
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sysconfig
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -25,6 +21,7 @@ from cmab_gym.evaluation.compiled import CompiledRun
 from cmab_gym.evaluation.results import AgentRun
 from cmab_gym.models.base import BanditModel
 from cmab_gym.streams import TrialStreams, environment_seed
+from cmab_gym.user_code import line_of_user
 
 OnProgress = Callable[[int], None]
 
@@ -141,7 +138,9 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
             recorded = _run_rounds(batch, env, agent, context, report)
     except AgentError as error:
         seconds = time.perf_counter() - start
-        return AgentRun.failed(batch.label, str(error), seconds, batch.trials.start)
+        return AgentRun.failed(
+            batch.label, str(error), seconds, batch.trials.start, cause=error.__cause__
+        )
     seconds = time.perf_counter() - start
     return AgentRun(batch.label, *recorded, seconds, first_trial=batch.trials.start)
 
@@ -219,34 +218,15 @@ class ErrorContext:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         trials = self._batch.trials
+        if error is None or isinstance(error, KeyboardInterrupt):
+            return
         if isinstance(error, TrialError):
             where, what, cause = f"trial {trials[error.trial]}", str(error), error.__cause__
-        elif isinstance(error, Exception | SystemExit):
+        else:
             first, last = trials[0], trials[-1]
             where = f"trial {first}" if first == last else f"trials {first} to {last} in lockstep"
             what, cause = f"{type(error).__name__}: {error}", error
-        else:
-            return
-        line = _line_of_user(cause)
+        line = line_of_user(cause)
         raise AgentError(
             f"agent {self._batch.label!r}, {where}, round {self.round}: {what}{line}"
-        ) from error
-
-
-def _line_of_user(error: BaseException | None) -> str:
-    """Name the last line of the user's own code that an error came through; "" if there is none."""
-    frames = traceback.extract_tb(error.__traceback__) if error else []
-    for frame in reversed(frames):
-        path = Path(frame.filename).resolve()
-        if path.is_file() and not any(path.is_relative_to(folder) for folder in _not_the_users()):
-            return f" ({path.name} line {frame.lineno})"
-    return ""
-
-
-@cache
-def _not_the_users() -> tuple[Path, ...]:
-    """Return the folders of this package, of installed ones and of the standard library."""
-    package = Path(__file__).resolve().parent.parent
-    linked = [(package / name).resolve() for name in ("agents", "envs_data")]
-    installed = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib")]
-    return (package, *linked, *installed)
+        ) from cause

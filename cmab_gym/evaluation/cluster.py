@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import site
 import sys
-import sysconfig
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from queue import Empty, Queue
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +18,7 @@ import cloudpickle
 from cmab_gym.agents.make import without_file
 from cmab_gym.evaluation.batch import Batch, OnProgress, run_batch
 from cmab_gym.evaluation.results import AgentRun
+from cmab_gym.user_code import is_of_user
 from cmab_gym.versions import version_of
 
 if TYPE_CHECKING:
@@ -205,7 +203,7 @@ def _agent_run(
 def run_packed(packed: bytes) -> AgentRun:
     """Unpack a batch and run it, on a worker."""
     batch: Batch = cloudpickle.loads(packed)
-    return run_batch(batch)
+    return run_batch(batch).to_send()
 
 
 def _packed(batch: Batch) -> bytes:
@@ -225,9 +223,7 @@ def _own_code_by_value() -> Iterator[None]:
 
     Installed packages are pickled by name, and so are modules imported only during a run.
     """
-    paths = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
-    installed = [Path(each).resolve() for each in (*paths, *site.getsitepackages())]
-    own = [module for module in list(sys.modules.values()) if _is_own(module, installed)]
+    own = [module for module in list(sys.modules.values()) if _is_own(module)]
     for module in own:
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -237,13 +233,11 @@ def _own_code_by_value() -> Iterator[None]:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def _is_own(module: ModuleType, installed: Sequence[Path]) -> bool:
+def _is_own(module: ModuleType) -> bool:
     file, name = getattr(module, "__file__", None) or "", getattr(module, "__name__", "")
-    if not file.endswith(".py") or name.partition(".")[0] in ("cmab_gym", "__main__"):
+    if not file.endswith(".py") or name == "__main__":
         return False
-    path = Path(file).resolve()
-    known = sys.modules.get(name) is module
-    return known and not any(path.is_relative_to(folder) for folder in installed)
+    return sys.modules.get(name) is module and is_of_user(file)
 
 
 def _check_versions(client: Client) -> None:

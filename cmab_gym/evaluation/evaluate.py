@@ -10,7 +10,12 @@ from cmab_gym import checks
 from cmab_gym.agents.make import agent_factory
 from cmab_gym.evaluation.batch import Batch, OnProgress, find_environment, make_environment
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
-from cmab_gym.evaluation.results import AgentRun, EvaluationError, Results
+from cmab_gym.evaluation.results import (
+    AgentRun,
+    EvaluationError,
+    EvaluationInterrupted,
+    Results,
+)
 from cmab_gym.evaluation.workers import Workers, workers_of
 
 CHECKPOINTS = 100
@@ -62,6 +67,8 @@ def evaluate(
     Raises:
         ValueError: an argument is wrong.
         EvaluationError: an agent failed; `error.results` holds those of the others.
+        EvaluationInterrupted: Ctrl-C was pressed (a KeyboardInterrupt, whatever `on_error` is);
+            `error.results` holds those of the agents that had finished.
     """
     rounds = checks.whole_number("rounds", rounds, 1)
     trials = checks.whole_number("trials", trials, 1)
@@ -92,26 +99,29 @@ def evaluate(
             "batch_size": size,
             **describe_run(),
         }
-        parts, how = _run(workers, batches, progress, env)
+        start = time.perf_counter()
+        parts, interruption = _run(workers, batches, progress, env)
+    manifest["seconds"] = round(time.perf_counter() - start, 3)
     runs = tuple(AgentRun.joined(label, parts, trials) for label in factories)
-    results = Results(at, runs, {**manifest, **how})
+    if interruption is not None:
+        manifest["interrupted"] = True
+        raise EvaluationInterrupted(Results(at, runs, manifest)) from interruption
+    results = Results(at, runs, manifest)
     if on_error == "raise" and results.failures:
-        raise EvaluationError(results)
+        raise EvaluationError(results) from next((run.cause for run in runs if run.cause), None)
     return results
 
 
 def _run(
     workers: Workers, batches: Sequence[Batch], progress: OnProgress | None, env: Any
-) -> tuple[list[AgentRun], dict[str, Any]]:
-    """Run the batches; also return for the manifest how long it took and if it was interrupted."""
-    start, interrupted = time.perf_counter(), {}
+) -> tuple[list[AgentRun], KeyboardInterrupt | None]:
+    """Run the batches until the end or an interruption, and return both."""
     parts: list[AgentRun] = []
     try:
         parts.extend(workers.run(batches, progress, env))
-    except KeyboardInterrupt:
-        # Agents with all their trials are kept; the others count as failed.
-        interrupted = {"interrupted": True}
-    return parts, {"seconds": round(time.perf_counter() - start, 3), **interrupted}
+    except KeyboardInterrupt as error:
+        return parts, error
+    return parts, None
 
 
 def _labels(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.files import checksum, write_whole
+from cmab_gym.evaluation.table import read_table, write_table
+from cmab_gym.files import checksum, write_all
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TABLE, MANIFEST = "results.parquet", "manifest.json"
+PICTURES = ("regret.png", "regret.svg", "regret.pdf")
+_TEXT, _DIGEST = "cmab_gym_manifest", "cmab_gym_sha256"  # keys of the table's metadata
 _SUMMARY = ["agent", "regret", "sd", "low", "high", "best_arm_share", "rounds_per_second"]
 
 
@@ -32,6 +37,7 @@ class AgentRun:
             agent.
         failure: why it ended early, naming agent, trial and round; "" if it did not.
         first_trial: index of the trial of the first row.
+        cause: the error that the agent raised, if that is the reason; it is not saved.
     """
 
     label: str
@@ -40,14 +46,26 @@ class AgentRun:
     seconds: float
     failure: str = ""
     first_trial: int = 0
+    cause: BaseException | None = None
 
     @classmethod
     def failed(
-        cls, label: str, failure: str, seconds: float = 0.0, first_trial: int = 0
+        cls,
+        label: str,
+        failure: str,
+        seconds: float = 0.0,
+        first_trial: int = 0,
+        cause: BaseException | None = None,
     ) -> AgentRun:
         """Return the run of an agent that did not finish, without rows."""
         nothing = np.empty((0, 0))
-        return cls(label, nothing, nothing.astype(np.int64), seconds, failure, first_trial)
+        return cls(label, nothing, nothing.astype(np.int64), seconds, failure, first_trial, cause)
+
+    def to_send(self) -> AgentRun:
+        """Return the same run for another process, where a traceback arrives only as text."""
+        if self.cause is None or isinstance(self.cause, AgentTraceback):
+            return self
+        return replace(self, cause=AgentTraceback("\n" + "".join(format_exception(self.cause))))
 
     @classmethod
     def joined(cls, label: str, parts: Iterable[AgentRun], trials: int) -> AgentRun:
@@ -63,22 +81,42 @@ class AgentRun:
         """
         own = sorted((part for part in parts if part.label == label), key=lambda p: p.first_trial)
         seconds = sum(part.seconds for part in own)
-        failures = [part.failure for part in own if part.failure]
+        failed = [part for part in own if part.failure]
+        if failed:
+            return cls.failed(label, failed[0].failure, seconds, cause=failed[0].cause)
         done = sum(len(part.regret) for part in own)
-        if not failures and done < trials:
-            failures = [f"agent {label!r}: interrupted, {done} of {trials} trials had finished"]
-        if failures:
-            return cls.failed(label, failures[0], seconds)
+        if done < trials:
+            reason = f"interrupted, {done} of {trials} trials had finished"
+            return cls.failed(label, f"agent {label!r}: {reason}", seconds)
         regret = np.concatenate([part.regret for part in own])
         pulls = np.concatenate([part.best_arm_pulls for part in own])
         return cls(label, regret, pulls, seconds)
 
 
+class AgentTraceback(Exception):
+    """The traceback, as text, of an error that an agent raised in another process."""
+
+
 class EvaluationError(ValueError):
-    """At least one agent failed.
+    """At least one agent failed; `__cause__` is the error that the first of them raised.
 
     Args:
         results: those of the other agents; kept as the attribute of that name.
+    """
+
+    def __init__(self, results: Results) -> None:
+        super().__init__("\n".join(results.failures.values()))
+        self.results = results
+
+
+class EvaluationInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended an evaluation.
+
+    As a KeyboardInterrupt it ends the program, unless it is caught by name.
+
+    Args:
+        results: those of the agents that had finished all trials; the others count as failed. Kept
+            as the attribute of that name.
     """
 
     def __init__(self, results: Results) -> None:
@@ -179,57 +217,66 @@ class Results:
         }
 
     def save(self, folder: str | Path) -> Path:
-        """Write `results.parquet` and `manifest.json`; each file appears whole or not at all.
+        """Write `results.parquet` and `manifest.json`, and delete pictures of an earlier run.
+
+        The table also holds the manifest, and one rename replaces it. So `load` reads the earlier
+        run or this one, whole, even if the process is killed or the disk is full.
 
         Returns:
             The folder.
+
+        Raises:
+            OSError: a file cannot be written; the error names it.
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        frame = self.to_pandas()
-        write_whole(folder / TABLE, lambda part: frame.to_parquet(part, index=False))
-        manifest = {
+        path = folder / TABLE
+        before = checksum(path) if path.is_file() else None
+        text = json.dumps(self._described(), indent=2, default=_as_json) + "\n"
+        write_all(
+            {
+                path: lambda part: write_table(part, self.to_pandas(), self._metadata(text)),
+                folder / MANIFEST: lambda part: part.write_text(text, encoding="utf-8"),
+            }
+        )
+        if before not in (None, checksum(path)):
+            for name in PICTURES:
+                (folder / name).unlink(missing_ok=True)
+        return folder
+
+    def _described(self) -> dict[str, Any]:
+        return {
             **self.manifest,
-            "table_sha256": checksum(folder / TABLE),
             "failures": self.failures,
             "agent_seconds": {run.label: round(run.seconds, 4) for run in self.runs},
             "checkpoints": list(self.checkpoints),
         }
-        text = json.dumps(manifest, indent=2, default=_as_json) + "\n"
-        write_whole(folder / MANIFEST, lambda part: part.write_text(text, encoding="utf-8"))
-        return folder
+
+    def _metadata(self, text: str) -> dict[str, str]:
+        return {_TEXT: text, _DIGEST: _digest(text, self.runs)}
 
     @classmethod
     def load(cls, folder: str | Path) -> Results:
         """Read what `save` wrote.
 
         Raises:
-            FileNotFoundError: a file is missing.
-            ValueError: the files are damaged or belong to different runs.
+            FileNotFoundError: there is no table.
+            ValueError: the table is damaged, or `save` did not write it.
         """
-        import pandas as pd
-
-        folder = Path(folder)
-        for name in (TABLE, MANIFEST):
-            if not (folder / name).is_file():
-                raise FileNotFoundError(
-                    f"{folder} has no {name}: expected a folder that Results.save wrote"
-                )
-        try:
-            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-            belongs = manifest.pop("table_sha256") == checksum(folder / TABLE)
-        except (ValueError, KeyError) as error:
-            raise ValueError(
-                f"{folder / MANIFEST} is not a manifest of Results.save: {error}"
-            ) from error
-        if not belongs:
-            raise ValueError(
-                f"{folder}: {TABLE} is not the table that {MANIFEST} describes: expected files of "
-                "one run; run it again"
+        path = Path(folder) / TABLE
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"{folder} has no {TABLE}: expected a folder that Results.save wrote"
             )
-        frame = pd.read_parquet(folder / TABLE)
-        checkpoints = tuple(manifest.pop("checkpoints"))
-        seconds, failures = manifest.pop("agent_seconds"), manifest.pop("failures")
+        try:
+            frame, metadata = read_table(path)
+            manifest = json.loads(metadata[_TEXT])
+            checkpoints = tuple(manifest.pop("checkpoints"))
+            seconds, failures = manifest.pop("agent_seconds"), manifest.pop("failures")
+        except (OSError, ValueError, LookupError) as error:
+            raise ValueError(
+                f"{path} is not a table of Results.save ({error}): run it again"
+            ) from error
         runs = []
         for label in seconds:
             own = frame[frame["agent"] == label]
@@ -237,7 +284,18 @@ class Results:
             regret = own["regret"].to_numpy(dtype=np.float64).reshape(shape)
             pulls = own["best_arm_pulls"].to_numpy(dtype=np.int64).reshape(shape)
             runs.append(AgentRun(label, regret, pulls, seconds[label], failures.get(label, "")))
+        if metadata[_DIGEST] != _digest(metadata[_TEXT], runs):
+            raise ValueError(f"{path} does not match its checksum: it is damaged, run it again")
         return cls(checkpoints, tuple(runs), manifest)
+
+
+def _digest(text: str, runs: Iterable[AgentRun]) -> str:
+    """Return the checksum of a manifest and of all numbers."""
+    digest = sha256(text.encode())
+    for run in runs:
+        digest.update(run.regret.astype("<f8").tobytes())
+        digest.update(run.best_arm_pulls.astype("<i8").tobytes())
+    return digest.hexdigest()
 
 
 def standard_deviation(curves: FloatArray) -> FloatArray:

@@ -20,6 +20,7 @@ from cmab_gym.evaluation.results import AgentRun, Results
 from cmab_gym.evaluation.sweep_tasks import Sweep, Task, columns_of
 from cmab_gym.evaluation.workers import workers_of
 from cmab_gym.files import write_whole
+from cmab_gym.user_code import line_of_user
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,7 @@ SUMMARY = "summary.csv"
 FINISHED, FAILED, MISSING = "finished", "failed", "missing"
 _NUMBERS = ["regret", "sd", "low", "high", "best_arm_share", "rounds_per_second"]
 Say = Callable[[str], None]
+OnFailure = Callable[[AgentRun], None]
 
 
 def sweep(
@@ -39,6 +41,7 @@ def sweep(
     summary_only: bool = False,
     progress: OnProgress | None = None,
     say: Say = print,
+    on_failure: OnFailure | None = None,
 ) -> pd.DataFrame:
     """Run the tasks of a sweep that are not finished yet, and summarise all of them.
 
@@ -55,6 +58,7 @@ def sweep(
         progress: called with the number of rounds played since the last call; the first call
             counts the rounds of tasks that were finished before.
         say: called with messages, such as how many tasks are finished.
+        on_failure: called with the run of an agent that failed.
 
     Returns:
         One row per task, as in `summary.csv`. Columns: folder; env_id, the environment's keyword
@@ -78,7 +82,9 @@ def sweep(
             if progress is not None and rows:
                 progress(sum(task.rounds * task.trials for task in tasks if task.name in rows))
             try:
-                _run(left, out, descriptions, n_jobs, scheduler, progress, rows)
+                for run in _run(left, out, descriptions, n_jobs, scheduler, progress, rows):
+                    if on_failure is not None:
+                        on_failure(run)
             except KeyboardInterrupt:
                 # Ctrl-C may have come after a task was saved and before its row was added.
                 rows |= _finished(tasks, out, lambda text: None)
@@ -129,8 +135,8 @@ def _run(
     scheduler: str | None,
     progress: OnProgress | None,
     rows: dict[str, dict[str, Any]],
-) -> None:
-    """Run tasks; save each one at its end, and add its row to `rows`."""
+) -> Iterator[AgentRun]:
+    """Run tasks; save each one at its end, and add its row to `rows`; yield those that failed."""
     run = describe_run()
     with workers_of(n_jobs, scheduler) as workers:
         share = max(1, workers.n_workers // len(tasks))  # workers for one task
@@ -145,6 +151,7 @@ def _run(
             own.append(part)
             if part.failure:
                 rows[task.name] = {"status": FAILED, "failure": part.failure}
+                yield part
             elif sum(len(each.regret) for each in own) == task.trials:
                 manifest = {**descriptions[id(task.env_kwargs)], **run}
                 manifest |= {"n_jobs": workers.n_workers, "batch_size": size}
@@ -185,7 +192,7 @@ def _key_in_errors(key: str) -> Iterator[None]:
         raise FileNotFoundError(f"{key}: {error}") from error
     except Exception as error:
         what = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        raise ValueError(f"{key}: {what}{error}") from error
+        raise ValueError(f"{key}: {what}{error}{line_of_user(error)}") from error
 
 
 def _batches(task: Task, size: int) -> list[Batch]:
@@ -217,9 +224,9 @@ def _save(results: Results, folder: Path) -> None:
     try:
         results.save(folder)
     except OSError as error:
-        raise OSError(
-            f"{folder} could not be written ({error}): the tasks finished before it are kept; "
-            "free some space, and run the sweep again"
+        raise type(error)(
+            f"{error}: the tasks finished before it are kept; free some space, and run the sweep "
+            "again"
         ) from error
 
 

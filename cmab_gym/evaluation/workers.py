@@ -138,7 +138,7 @@ def _play(
 
 
 def _play_one(index: int, batch: Batch) -> tuple[int, AgentRun]:
-    return index, run_batch(batch)
+    return index, run_batch(batch).to_send()
 
 
 def in_processes(

@@ -146,8 +146,6 @@ def _run(panel: Panel, rounds: int, trials: int, seed: int) -> Reproduced:
         checkpoints=sorted({*at, READ_AT} if rounds >= READ_AT else at),
         on_error="keep",
     )
-    if results.manifest.get("interrupted"):
-        raise KeyboardInterrupt
     model = find_model(panel.env_id, panel.env_kwargs)
     measured = tuple(count_competitive(model, default_rng((seed, i))) for i in range(_MEASUREMENTS))
     exact = analyse(model).n_competitive

@@ -1,12 +1,21 @@
+import fcntl
 import json
+import os
+import re
 import shlex
+import signal
 import subprocess
 import sys
+import termios
 
 import pandas as pd
 import pytest
+from waiting import LIMIT, wait_until, waiting_agent
 
+from cmab_gym import Results
 from cmab_gym.cli import main, tables
+from cmab_gym.cli.commands import run as commands
+from cmab_gym.cli.signals import as_keyboard_interrupt
 
 RUN = ["run", "CMAB-Tabular-v0", "--rounds", "50", "--trials", "4", "--out"]
 BAD = """
@@ -135,15 +144,84 @@ def test_a_failed_run_keeps_the_results_of_an_earlier_run(tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_an_interrupted_run_keeps_the_agents_that_finished(tmp_path, capsys):
-    path = tmp_path / "stops.py"
-    path.write_text(BAD.replace("return 0 if self.t < 20 else 2.5", "raise KeyboardInterrupt"))
-    assert main([*RUN, str(tmp_path / "out"), "--agents", "ucb", f"{path}:Bad"]) == 130
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_a_run_keeps_the_agents_that_finished(tmp_path, capsys, number):
+    path, handlers = tmp_path / "stops.py", signal.getsignal(number)
+    path.write_text(BAD.replace("self.t += 1", f"signal.raise_signal({int(number)})"))
+    path.write_text(f"import signal\n{path.read_text()}")
+    agents = ["ucb", f"{path}:Bad", "ts"]
+    assert main([*RUN, str(tmp_path / "out"), "--agents", *agents]) == 128 + number
     out, err = capsys.readouterr()
     assert "ucb" in out
     assert "interrupted, 0 of 4 trials had finished" in err
-    frame = pd.read_parquet(tmp_path / "out" / "results.parquet")
-    assert set(frame["agent"]) == {"ucb"}
+    assert err.endswith("cmab-gym: interrupted\n")
+    assert list(Results.load(tmp_path / "out").failures) == agents[1:]
+    assert (tmp_path / "out" / "regret.png").exists()
+    assert signal.getsignal(number) is handlers
+
+
+def test_nohup_still_ignores_the_end_of_the_terminal():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with as_keyboard_interrupt() as received:
+            signal.raise_signal(signal.SIGHUP)
+        assert not received
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_terminal_that_is_closed_loses_no_result(tmp_path):
+    """One agent has finished and another one waits when the kernel sends SIGHUP."""
+    ours, its = os.openpty()
+    command = [sys.executable, "-m", "cmab_gym", *RUN, tmp_path / "out", "--agents", "random"]
+    with subprocess.Popen(
+        [*command, waiting_agent(tmp_path)],
+        **dict.fromkeys(("stdin", "stdout", "stderr"), its),
+        env={**os.environ, "CMAB_GYM_COMPILED": "0"},
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(its, termios.TIOCSCTTY, 0),
+    ) as process:
+        try:
+            wait_until(lambda: process.poll() is not None or (tmp_path / "waiting").exists())
+            os.close(its)
+            os.close(ours)
+            assert process.wait(LIMIT) == 128 + signal.SIGHUP
+        finally:
+            process.kill()
+    assert [run.label for run in Results.load(tmp_path / "out").finished] == ["random"]
+
+
+def test_debug_prints_the_users_traceback(tmp_path, capsys):
+    path = tmp_path / "mine.py"
+    path.write_text(BAD.replace("self.t = 0", "raise KeyError('x')"))
+    run = [*RUN, str(tmp_path / "out"), "--agents", f"{path}:Bad", "ucb"]
+    assert main(run) == 1
+    error, hint = capsys.readouterr().err.splitlines()[-2:]
+    assert error.endswith("trial 0, round 0: KeyError: 'x' (mine.py line 4)")
+    assert hint == "cmab-gym: add --debug to see the whole traceback"
+    assert main([*run, "--debug"]) == 1
+    err = capsys.readouterr().err
+    assert f'File "{path}", line 4, in reset' in err
+    assert "--debug" not in err
+    path.write_text("import json\njson.loads('{bad')\n")
+    assert main([*run, "--debug"]) == 2
+    err = capsys.readouterr().err
+    assert f'File "{path}", line 2, in <module>' in err
+    assert re.search(r"cannot be imported: JSONDecodeError: .*\(mine.py line 2\)\n", err)
+
+
+def test_a_picture_that_cannot_be_written_costs_no_numbers(tmp_path, capsys, monkeypatch):
+    def full(results, path, **_):
+        raise OSError(f"{path} could not be written (No space left on device)")
+
+    monkeypatch.setattr(commands, "plot_regret", full)
+    (tmp_path / ".writable").write_text("mine")
+    assert main([*RUN, str(tmp_path), "--agents", "ucb"]) == 2
+    out, err = capsys.readouterr()
+    assert "ucb" in out
+    assert "regret.png could not be written (No space left on device)" in err
+    assert Results.load(tmp_path).manifest["rounds"] == 50
+    assert (tmp_path / ".writable").read_text() == "mine"
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])

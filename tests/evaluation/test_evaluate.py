@@ -1,8 +1,10 @@
+import json
 import os
 import re
 import sys
 import threading
 import time
+import traceback
 import tracemalloc
 import warnings
 
@@ -13,7 +15,7 @@ from numpy.testing import assert_array_equal
 
 from cmab_gym import published
 from cmab_gym.agents import TS, UCB, CBandit, RandomAgent, registry
-from cmab_gym.evaluation import EvaluationError, check_agent, evaluate
+from cmab_gym.evaluation import EvaluationError, EvaluationInterrupted, check_agent, evaluate
 from cmab_gym.evaluation.evaluate import checkpoint_rounds
 
 TABULAR = "CMAB-Tabular-v0"
@@ -253,8 +255,14 @@ def test_the_line_named_is_one_of_the_user(tmp_path):
         "import json\nclass Wrong:\n    def index(self, history, rng):\n"
         "        return json.loads('{bad')\n"
     )
-    with pytest.raises(EvaluationError, match=r"JSONDecodeError: .*\(wrong.py line 4\)"):
-        evaluate(TABULAR, [f"{path}:Wrong"], **SETTINGS)
+    for n_jobs in (1, 2):
+        with pytest.raises(EvaluationError, match=r"JSONDecodeError: .*\(wrong.py line 4\)") as e:
+            evaluate(TABULAR, [f"{path}:Wrong"], **SETTINGS, n_jobs=n_jobs)
+        whole = "".join(traceback.format_exception(e.value))
+        assert f'File "{path}", line 4, in index' in whole
+        assert "decoder.py" in whole
+        if n_jobs == 1:
+            assert isinstance(e.value.__cause__, json.JSONDecodeError)
     path.write_text("class Wrong:\n    def index(self, history, rng):\n        return None\n")
     with pytest.raises(EvaluationError, match=r"each trial and arm$"):
         evaluate(TABULAR, [f"{path}:Wrong"], **SETTINGS)
@@ -280,14 +288,23 @@ def test_failures_in_workers_are_told_too(tmp_path):
     assert [run.label for run in results.finished] == ["ucb"]
 
 
-def test_an_interruption_keeps_what_was_finished():
-    class Interrupts(Plain):
-        def act(self):
-            raise KeyboardInterrupt
+class Interrupts(Plain):
+    def act(self):
+        raise KeyboardInterrupt
 
-    results = evaluate(TABULAR, ["ucb", Interrupts, "ts"], **SETTINGS, on_error="keep")
-    assert [run.label for run in results.finished] == ["ucb"]
-    assert "interrupted, 0 of 7 trials had finished" in results.failures["ts"]
+
+@pytest.mark.parametrize(("on_error", "n_jobs"), [("keep", 1), ("raise", 1), ("keep", 2)])
+def test_an_interruption_stays_one_and_carries_what_was_finished(on_error, n_jobs):
+    agents = {"ucb": "ucb", "stops": Interrupts(), "ts": Plain()}
+    with pytest.raises(EvaluationInterrupted) as caught:
+        evaluate(TABULAR, agents, **SETTINGS, n_jobs=n_jobs, on_error=on_error)
+    assert isinstance(caught.value, KeyboardInterrupt)
+    assert not isinstance(caught.value, Exception)
+    results = caught.value.results
+    if n_jobs == 1:
+        assert [run.label for run in results.finished] == ["ucb"]
+    assert "interrupted, 0 of 7 trials had finished" in results.failures["stops"]
+    assert results.manifest["interrupted"]
 
 
 class Exits(Plain):
@@ -295,10 +312,20 @@ class Exits(Plain):
         raise SystemExit(3)
 
 
-def test_an_agent_that_exits_ends_only_itself():
-    results = evaluate(TABULAR, ["ucb", Exits, "ts"], **SETTINGS, on_error="keep")
+class NoException(BaseException):
+    pass
+
+
+class ExitsBatch(RandomAgent):
+    def act(self):
+        raise NoException(3)
+
+
+@pytest.mark.parametrize("agent", [Exits, ExitsBatch])
+def test_an_agent_that_exits_ends_only_itself(agent):
+    results = evaluate(TABULAR, {"ucb": "ucb", "x": agent, "ts": "ts"}, **SETTINGS, on_error="keep")
     assert [run.label for run in results.finished] == ["ucb", "ts"]
-    assert "SystemExit: 3" in results.failures["Exits"]
+    assert re.search("(SystemExit|NoException): 3", results.failures["x"])
 
 
 def test_a_worker_that_dies_takes_no_other_results_with_it():

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from cmab_gym.agents.make import published
-from cmab_gym.cli.errors import AGENT_FAILED, INTERRUPTED, OK, print_error
+from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
 from cmab_gym.cli.output_folder import output_folder
+from cmab_gym.cli.signals import ignored
 from cmab_gym.cli.tables import print_survey_notes, print_table, progress_bar
 from cmab_gym.envs_data.unknown import without_survey_warnings
-from cmab_gym.evaluation import Results, evaluate, plot_regret
-from cmab_gym.evaluation.batch import find_model
+from cmab_gym.evaluation import EvaluationInterrupted, Results, evaluate, plot_regret
+from cmab_gym.evaluation.batch import OnProgress, find_model
 from cmab_gym.evaluation.results import short_labels
 from cmab_gym.theory import LowerBound, NoBoundError, graves_lai_bound
 
@@ -24,9 +22,32 @@ def run(chosen: argparse.Namespace) -> int:
     out = output_folder(chosen.out)
     with without_survey_warnings():  # the notes are printed below
         bound = _lower_bound(chosen) if chosen.lower_bound else None
-    agents = chosen.agents
-    total = len(agents) * chosen.rounds * chosen.trials
+    total = len(chosen.agents) * chosen.rounds * chosen.trials
     with progress_bar("running", total, "rounds") as advance, without_survey_warnings():
+        results, interruption = _evaluate(chosen, advance)
+    try:
+        # Save first: a closed output must not lose the files.
+        if results.finished:
+            _save(results, out, bound)
+    finally:
+        # And print even if saving fails: a full disk must not lose the numbers.
+        print_survey_notes(results.manifest["provenance"])
+        failed = [run for run in results.runs if run.failure]
+        print_failures(failed, chosen.option_of, chosen.debug)
+        if results.finished:
+            _print_summary(results)
+    print(f"written to {out}" if results.finished else f"no agent finished: {out} is unchanged")
+    if interruption is not None:
+        raise interruption
+    return AGENT_FAILED if results.failures else OK
+
+
+def _evaluate(
+    chosen: argparse.Namespace, advance: OnProgress
+) -> tuple[Results, KeyboardInterrupt | None]:
+    """Return the results of the agents that finished, and the interruption if there was one."""
+    agents = chosen.agents
+    try:
         results = evaluate(
             chosen.env,
             published(*agents) if chosen.parameters == "published" else agents,
@@ -40,22 +61,9 @@ def run(chosen: argparse.Namespace) -> int:
             progress=advance,
             on_error="keep",
         )
-    print_survey_notes(results.manifest["provenance"])
-    for failure in results.failures.values():
-        print_error(failure, chosen.option_of)
-    if results.finished:
-        # Save first: a closed output must not lose the files. And print even if saving fails: a
-        # full disk must not lose the numbers.
-        try:
-            _save(results, out, bound)
-        finally:
-            _print_summary(results)
-        print(f"written to {out}")
-    else:
-        print(f"no agent finished: {out} is unchanged")
-    if results.manifest.get("interrupted"):
-        return INTERRUPTED
-    return AGENT_FAILED if results.failures else OK
+    except EvaluationInterrupted as error:
+        return error.results, KeyboardInterrupt()
+    return results, None
 
 
 def _lower_bound(chosen: argparse.Namespace) -> LowerBound:
@@ -66,21 +74,9 @@ def _lower_bound(chosen: argparse.Namespace) -> LowerBound:
 
 
 def _save(results: Results, out: Path, bound: LowerBound | None) -> None:
-    plot = out / "regret.png"
-    with _uninterrupted():
-        plot.unlink(missing_ok=True)  # so that no table lies next to the plot of another run
+    with ignored():
         results.save(out)
-        plot_regret(results, plot, lower_bound=bound)
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C while the results are written."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        plot_regret(results, out / "regret.png", lower_bound=bound)
 
 
 def _print_summary(results: Results) -> None:

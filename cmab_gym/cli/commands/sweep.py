@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from cmab_gym.cli.errors import AGENT_FAILED, OK, print_error
+from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.tables import progress_bar
+from cmab_gym.evaluation import AgentRun
 from cmab_gym.evaluation.sweep import SUMMARY, sweep
 from cmab_gym.evaluation.sweep_tasks import Sweep
 
@@ -17,6 +18,7 @@ def run(chosen: argparse.Namespace) -> int:
     plan = Sweep.from_file(chosen.file)
     total = sum(task.rounds * task.trials for task in plan.tasks())
     out = output_folder(chosen.out)
+    failed: list[AgentRun] = []
     with progress_bar("running", total, "rounds") as advance:
         table = sweep(
             plan,
@@ -26,10 +28,9 @@ def run(chosen: argparse.Namespace) -> int:
             summary_only=chosen.summary,
             progress=advance,
             say=lambda text: print(text, file=sys.stderr),
+            on_failure=failed.append,
         )
-    failures = table["failure"].dropna()
-    for failure in failures:
-        print_error(failure, chosen.option_of)
+    print_failures(failed, chosen.option_of, chosen.debug)
     counts = table["status"].value_counts()
     print(f"{', '.join(f'{count} {status}' for status, count in counts.items())}: {out / SUMMARY}")
-    return AGENT_FAILED if len(failures) else OK
+    return AGENT_FAILED if failed else OK

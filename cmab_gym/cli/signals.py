@@ -1,0 +1,57 @@
+"""Signals that end the program: each of them is treated like Ctrl-C, so that results are kept."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+# SIGTERM is what `kill` and the schedulers of clusters send, SIGHUP a terminal that is closed.
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # not all of them exist on Windows
+_ENDING = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+
+
+@contextmanager
+def as_keyboard_interrupt() -> Iterator[list[int]]:
+    """Raise KeyboardInterrupt when a signal would end the program.
+
+    A signal that is ignored, such as SIGHUP after `nohup`, stays ignored. In a thread other than
+    the main one this does nothing, since Python cannot handle signals there.
+
+    Yields:
+        The numbers of the signals that have come.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    with _handled(interrupt):
+        yield received
+
+
+@contextmanager
+def ignored() -> Iterator[None]:
+    """Ignore these signals, for a moment."""
+    with _handled(signal.SIG_IGN):
+        yield
+
+
+@contextmanager
+def _handled(handler: signal._HANDLER) -> Iterator[None]:
+    main = threading.current_thread() is threading.main_thread()
+    before = {
+        number: signal.getsignal(number)
+        for number in _ENDING
+        if main and signal.getsignal(number) is not signal.SIG_IGN
+    }
+    for number in before:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
