@@ -8,13 +8,13 @@ from cmab_gym.arrays import AnyArray, BoolArray, Float32Array, FloatArray, IntAr
 from cmab_gym.competitive import (
     best_mean,
     competitive_arms,
-    empirical_pseudo_rewards,
-    least_bounds,
     required_bound,
     significant_arms,
 )
 from cmab_gym.features import history_features
-from cmab_gym.problem import BanditProblem, pseudo_reward_rows, unknown_arms
+from cmab_gym.problem import BanditProblem
+from cmab_gym.pulled_sums import DenseSums, pulled_sums
+from cmab_gym.rows import pseudo_reward_rows
 
 
 class History:
@@ -170,33 +170,27 @@ class CorrelatedHistory(History):
 
     def __init__(self, problem: BanditProblem, trials: int, lower_bounds: bool = False) -> None:
         super().__init__(problem, trials)
-        n_arms = problem.n_arms
-        self.unknown = unknown_arms(problem)
-        self.unknown.flags.writeable = False
+        self.unknown = problem.rows.unknown
         self._significant: BoolArray | None = None  # computed once a round
         self._best_mean: FloatArray | None = None  # computed once a round
-        self._rows = pseudo_reward_rows(problem.pseudo_rewards)
-        # [b, k, l]: the pseudo-rewards of arm l, summed over the pulls of arm k in trial b.
-        self._pseudo_sums: FloatArray = np.zeros((trials, n_arms, n_arms))
-        self._lower_rows: FloatArray | None = None
+        self._pseudo_sums = pulled_sums(problem.rows, problem.reward_bounds[1], trials)
+        self._lower_sums: DenseSums | None = None
         self._lower: FloatArray | None = None
         if lower_bounds and problem.pseudo_lower_bounds is not None:
-            self._lower_rows = pseudo_reward_rows(problem.pseudo_lower_bounds)
-            self._lower_sums: FloatArray = np.zeros((trials, n_arms, n_arms))
-            self._lower = np.full((trials, n_arms), -np.inf)
-
-    @property
-    def pseudo_sums(self) -> FloatArray:
-        """Summed pseudo-rewards, float64 (B, K, K): [b, k, l] of arm l over the pulls of arm k."""
-        return _read_only_view(self._pseudo_sums)
+            rows = pseudo_reward_rows(problem.pseudo_lower_bounds)
+            self._lower_sums = DenseSums(rows, trials)
+            self._lower = np.full((trials, problem.n_arms), -np.inf)
 
     @property
     def phi(self) -> FloatArray:
         """The empirical pseudo-rewards, float64 (B, K, K): [b, l, k] of arm l given arm k.
 
         [b, k, k] is the mean of arm k; infinity where arm k has no pull.
+
+        Raises:
+            ValueError: the problem's table is too large to be held whole.
         """
-        return empirical_pseudo_rewards(self._pseudo_sums, self._pulls)
+        return self._pseudo_sums.phi(self._pulls)
 
     def phi_given(self, arms: IntArray) -> FloatArray:
         """Return phi of all arms given one arm of each trial, float64 (B, K).
@@ -204,9 +198,13 @@ class CorrelatedHistory(History):
         Args:
             arms: int64 (B,), arms that have been pulled.
         """
-        given: FloatArray = self._pseudo_sums[self._trial, arms]
-        given /= self._pulls[self._trial, arms][:, None]
-        return given
+        return self._pseudo_sums.phi_given(arms, self._pulls)
+
+    def least_phi(
+        self, trial: IntArray, arm: IntArray, tight: FloatArray | None = None
+    ) -> tuple[FloatArray, IntArray]:
+        """Find the least phi of some arms given a significant arm: see `PulledSums.least`."""
+        return self._pseudo_sums.least(trial, arm, self._pulls, self.significant, tight)
 
     @property
     def significant(self) -> BoolArray:
@@ -227,7 +225,7 @@ class CorrelatedHistory(History):
     @property
     def bounds(self) -> FloatArray:
         """The least phi of each arm given a significant arm, float64 (B, K)."""
-        return least_bounds(self.phi, self.significant)
+        return self._pseudo_sums.bounds(self._pulls, self.significant)
 
     @property
     def lower(self) -> FloatArray | None:
@@ -267,13 +265,11 @@ class CorrelatedHistory(History):
         super().update(arms, rewards)
         self._significant = None
         self._best_mean = None
-        row = self._rows[arms, index]
-        row[self._trial, arms] = rewards
-        self._pseudo_sums[self._trial, arms] += row
-        if self._lower_rows is not None and self._lower is not None:
-            self._lower_sums[self._trial, arms] += self._lower_rows[arms, index]
-            sums, pulls = self._lower_sums[self._trial, arms], self._pulls[self._trial, arms]
-            self._lower[self._trial, arms] = sums.max(axis=1) / pulls
+        self._pseudo_sums.add(arms, index, rewards)
+        if self._lower_sums is not None and self._lower is not None:
+            self._lower_sums.add(arms, index, None)
+            lower = self._lower_sums.phi_given(arms, self._pulls).max(axis=1)
+            self._lower[self._trial, arms] = lower
 
 
 def _read_only_view(array: AnyArray) -> AnyArray:

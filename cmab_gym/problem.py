@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cmab_gym import checks
-from cmab_gym.arrays import BoolArray, FloatArray, IntArray, read_only
+from cmab_gym.arrays import FloatArray, IntArray, read_only
+from cmab_gym.rows import LARGEST_TABLE, DenseRows, PseudoRewardRows, stored
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class BanditProblem:
     """What a player knows before the first pull: arms, possible rewards, pseudo-rewards.
 
     Args:
         pseudo_rewards: float64 (K, K, R); entry [l, k, j] is s_{l,k}(r_j), an upper bound on the
             mean reward of arm l in those rounds in which arm k would give the reward r_j.
-            Entry [k, k, j] is r_j, or more if the player does not use it.
+            Entry [k, k, j] is r_j, or more if the player does not use it. Or rows that are
+            computed when an arm is first pulled, for many arms.
         reward_support: float64 (R,), increasing: the possible rewards, or the midpoints of the
             bins of a continuous reward.
         reward_bounds: (low, high), the interval that holds every reward.
@@ -31,6 +34,9 @@ class BanditProblem:
         survey_means: float64 (K,), the mean rating of each arm in a survey of other users, and the
             mean of all ratings where an arm has none; None if there was no survey.
         survey_counts: int64 (K,), the number of ratings behind each of these means.
+
+    Attributes:
+        rows: the pseudo-rewards, to be read by the arm that is pulled.
 
     Raises:
         ValueError: a shape does not fit, an entry is not finite or its size is above 1e100, the
@@ -52,29 +58,43 @@ class BanditProblem:
         [1, 0]
     """
 
-    pseudo_rewards: FloatArray
+    rows: PseudoRewardRows = field(repr=False)
     reward_support: FloatArray
     reward_bounds: tuple[float, float]
-    reward_edges: FloatArray | None = None
-    pseudo_lower_bounds: FloatArray | None = None
-    survey_means: FloatArray | None = None
-    survey_counts: IntArray | None = None
-    _cuts: FloatArray = field(init=False, repr=False)
+    reward_edges: FloatArray | None
+    pseudo_lower_bounds: FloatArray | None
+    survey_means: FloatArray | None
+    survey_counts: IntArray | None
+    _cuts: FloatArray = field(repr=False)
 
-    def __post_init__(self) -> None:
-        low, high = checks.interval("reward_bounds", self.reward_bounds)
-        object.__setattr__(self, "pseudo_rewards", _stored(self.pseudo_rewards))
-        object.__setattr__(self, "reward_support", read_only(self.reward_support))
-        object.__setattr__(self, "reward_bounds", (low, high))
-        if self.reward_edges is not None:
-            object.__setattr__(self, "reward_edges", read_only(self.reward_edges))
-        if self.pseudo_lower_bounds is not None:
-            object.__setattr__(self, "pseudo_lower_bounds", _stored(self.pseudo_lower_bounds))
+    def __init__(
+        self,
+        pseudo_rewards: ArrayLike | PseudoRewardRows,
+        reward_support: ArrayLike,
+        reward_bounds: tuple[float, float],
+        reward_edges: ArrayLike | None = None,
+        pseudo_lower_bounds: ArrayLike | None = None,
+        survey_means: ArrayLike | None = None,
+        survey_counts: ArrayLike | None = None,
+    ) -> None:
+        store = partial(object.__setattr__, self)
+        low, high = checks.interval("reward_bounds", reward_bounds)
+        store("reward_support", read_only(reward_support))
+        store("reward_bounds", (low, high))
+        store("reward_edges", None if reward_edges is None else read_only(reward_edges))
         self._check_rewards()
-        self._check_table()
+        if isinstance(pseudo_rewards, PseudoRewardRows):
+            store("rows", pseudo_rewards)
+        else:
+            self._check_table(np.asarray(pseudo_rewards))
+            store("rows", DenseRows(pseudo_rewards, high))
+        lower = None if pseudo_lower_bounds is None else stored(pseudo_lower_bounds)
+        store("pseudo_lower_bounds", lower)
         self._check_lower_bounds()
+        store("survey_means", survey_means)
+        store("survey_counts", survey_counts)
         self._store_survey()
-        object.__setattr__(self, "_cuts", self._interior_cuts())
+        store("_cuts", self._interior_cuts())
         self._check_resolution()
 
     @classmethod
@@ -88,6 +108,11 @@ class BanditProblem:
             raise ValueError(f"info={info!r}: expected the info dict that `env.reset()` returns")
         needed = ("pseudo_rewards", "reward_support", "reward_bounds")
         missing = [key for key in needed if key not in info]
+        if missing == ["pseudo_rewards"]:
+            raise ValueError(
+                "info has no 'pseudo_rewards', since the table is larger than "
+                f"{LARGEST_TABLE // 2**20} MB: expected a smaller one; use `env.unwrapped.problem`"
+            )
         if missing:
             raise ValueError(
                 f"info has no {missing[0]!r}: expected the info that `env.reset()` returns; "
@@ -112,7 +137,16 @@ class BanditProblem:
     @property
     def n_arms(self) -> int:
         """The number of arms, K."""
-        return int(self.pseudo_rewards.shape[0])
+        return self.rows.n_arms
+
+    @property
+    def pseudo_rewards(self) -> FloatArray:
+        """The whole table, float64 (K, K, R) as [l, k, j], read-only.
+
+        Raises:
+            ValueError: its rows are computed on demand, and it is too large to hold whole.
+        """
+        return self.rows.table("`pseudo_rewards`")
 
     @property
     def reward_range(self) -> float:
@@ -172,8 +206,8 @@ class BanditProblem:
                 f"to {high:g}, one bin around each of the {support.size} entries of reward_support"
             )
 
-    def _check_table(self) -> None:
-        table, support = self.pseudo_rewards, self.reward_support
+    def _check_table(self, table: FloatArray) -> None:
+        support = self.reward_support
         n_arms = table.shape[0] if table.ndim else 0
         if n_arms == 0 or table.shape != (n_arms, n_arms, support.size):
             raise ValueError(
@@ -191,9 +225,10 @@ class BanditProblem:
             )
 
     def _check_lower_bounds(self) -> None:
-        lower, table = self.pseudo_lower_bounds, self.pseudo_rewards
+        lower = self.pseudo_lower_bounds
         if lower is None:
             return
+        table = self.rows.table("`pseudo_lower_bounds`")
         if lower.shape != table.shape:
             raise ValueError(
                 f"pseudo_lower_bounds has shape {lower.shape}: expected {table.shape}, that of "
@@ -271,32 +306,3 @@ def check_scale(B: float | None) -> None:
 def scale_of(B: float | None, problem: BanditProblem) -> float:
     """Return the scale B of a policy, by default the length of the problem's reward interval."""
     return problem.reward_range if B is None else B
-
-
-def unknown_arms(problem: BanditProblem) -> BoolArray:
-    """Return whether each arm has no pseudo-reward below the largest reward, bool (K,)."""
-    others = ~np.eye(problem.n_arms, dtype=np.bool_)
-    informative = problem.pseudo_rewards.min(axis=2) < problem.reward_bounds[1]
-    unknown: BoolArray = ~(informative & others).any(axis=1)
-    return unknown
-
-
-def pseudo_reward_rows(table: FloatArray) -> FloatArray:
-    """Return a table [l, k, j] as (K, R, K): [k, j] holds s_lk(r_j) for every arm l.
-
-    The tables of a `BanditProblem` are returned as views, since a copy would take much memory when
-    there are many arms.
-
-    Args:
-        table: float64 (K, K, R), pseudo-rewards or pseudo-lower bounds.
-    """
-    return np.ascontiguousarray(table.transpose(1, 2, 0))
-
-
-def _stored(table: ArrayLike) -> FloatArray:
-    """Copy a table [l, k, j], read-only, in the memory layout of `pseudo_reward_rows`."""
-    table = np.asarray(table)
-    if table.ndim != 3:
-        return read_only(table)
-    stored: FloatArray = read_only(table.transpose(1, 2, 0)).transpose(2, 0, 1)
-    return stored

@@ -4,7 +4,7 @@ import pytest
 
 import cmab_gym
 from cmab_gym import BanditProblem
-from cmab_gym.problem import pseudo_reward_rows
+from cmab_gym.rows import pseudo_reward_rows
 
 TABLE_1 = np.array([[[0, 1], [0.8, 0.5]], [[0.7, 0.4], [0, 1]]])
 

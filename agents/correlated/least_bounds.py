@@ -7,8 +7,6 @@ import numpy as np
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import CorrelatedHistory
 
-_PART = 1 << 16  # count of bounds that are computed together
-
 
 class LeastBounds:
     """The least phi of each arm given a significant arm, updated instead of computed again.
@@ -71,21 +69,9 @@ class LeastBounds:
         wanted |= ~significant[self._trial[:, None], self._given]
         wanted &= ~history.unknown
         cells = np.flatnonzero(wanted)
-        excluded = np.where(significant, 0.0, np.inf)
-        divisor = np.maximum(history.pulls, 1.0)  # before any pull all arms are significant
-        # In parts to limit the memory: many arms stop being significant at once when t passes a
-        # multiple of K.
-        part = max(1, _PART // self._n_arms)
-        for first in range(0, cells.size, part):
-            some = cells[first : first + part]
-            trial, arm = np.divmod(some, self._n_arms)
-            phi = history.pseudo_sums[trial, :, arm]
-            phi /= divisor[trial]
-            if self._tight is not None:
-                np.minimum(phi, self._tight[trial, :, arm], out=phi)
-            phi += excluded[trial]
-            given = phi.argmin(axis=1)
-            self._given.put(some, given)
-            self._least.put(some, phi[np.arange(trial.size), given])
+        if cells.size:
+            least, given = history.least_phi(*np.divmod(cells, self._n_arms), self._tight)
+            self._least.put(cells, least)
+            self._given.put(cells, given)
         self._loose.put(cells, False)
         return self._least

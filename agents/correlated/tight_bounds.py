@@ -7,7 +7,7 @@ import numpy as np
 from cmab_gym.agents.correlated.tightening import Tightening
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import CorrelatedHistory
-from cmab_gym.problem import pseudo_reward_rows
+from cmab_gym.rows import pseudo_reward_rows
 
 _GROWTH = 1.5  # programs are solved again when the pulls of an arm have grown by this factor
 _CHECKS = 1.1  # ratio of the rounds at which pulls are checked for that growth

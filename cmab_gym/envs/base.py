@@ -24,7 +24,8 @@ from cmab_gym.envs.rendering import (
 )
 from cmab_gym.models.base import BanditModel
 from cmab_gym.models.draws import DRAW_KINDS, DrawKind, RewardSource, reward_source_of
-from cmab_gym.problem import BanditProblem, pseudo_reward_rows
+from cmab_gym.problem import BanditProblem
+from cmab_gym.rows import DenseRows
 from cmab_gym.streams import environment_generator
 
 _STATE = np.int64(0)  # the only state of a bandit
@@ -99,7 +100,10 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         self._rounds_per_draw = self.model.rounds_per_draw
         self._gaps = self.model.gaps.tolist()
         # Lists of arrays, which `step` reads faster than one array: [arm][reward index].
-        self._rows = [list(rows) for rows in pseudo_reward_rows(self.problem.pseudo_rewards)]
+        rows = self.problem.rows
+        self._rows = [list(own) for own in rows.rows] if isinstance(rows, DenseRows) else None
+        if self.step_info == "table":
+            rows.table("step_info='table'")
         self._reward_indices = list(np.arange(self.problem.reward_support.size))
         self._round = self.horizon
         self._regret = 0.0
@@ -183,7 +187,8 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         self._regret = regret = self._regret + self._gaps[arm]
         info: Info = {"reward_index": self._reward_indices[index], "regret": regret}
         if self.step_info != "none":
-            info["pseudo_reward"] = self._rows[arm][index].copy()
+            own = self._rows[arm][index] if self._rows else self.problem.rows.of(arm, index)
+            info["pseudo_reward"] = own.copy()
             if self.step_info == "table":
                 info["pseudo_rewards"] = self.problem.pseudo_rewards.copy()
         if self.observers:

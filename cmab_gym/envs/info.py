@@ -26,17 +26,18 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
         num_envs: number of sub-environments, the first axis of each array; None adds no axis.
 
     Returns:
-        pseudo_rewards float64 (K, K, R); reward_support float64 (R,); reward_bounds float64 (2,),
-        low and high; reward_edges float64 (R + 1,) if rewards are continuous; pseudo_lower_bounds
-        float64 (K, K, R) if the problem has them; survey_means float64 (K,) and survey_counts int64
+        pseudo_rewards float64 (K, K, R), if it takes at most `LARGEST_TABLE` bytes;
+        reward_support float64 (R,); reward_bounds float64 (2,), low and high; reward_edges float64
+        (R + 1,) if rewards are continuous; pseudo_lower_bounds float64 (K, K, R) if the problem has
+        them; survey_means float64 (K,) and survey_counts int64
         (K,) if it comes from a survey.
     """
+    tables = ("pseudo_rewards", "pseudo_lower_bounds") if problem.rows.is_small else ()
     arrays: dict[str, AnyArray] = {
-        "pseudo_rewards": problem.pseudo_rewards,
         "reward_support": problem.reward_support,
         "reward_bounds": np.array(problem.reward_bounds),
     }
-    for name in ("reward_edges", "pseudo_lower_bounds", "survey_means", "survey_counts"):
+    for name in (*tables, "reward_edges", "survey_means", "survey_counts"):
         if getattr(problem, name) is not None:
             arrays[name] = getattr(problem, name)
     if num_envs is None:

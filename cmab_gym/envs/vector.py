@@ -39,7 +39,7 @@ from cmab_gym.models.draws import (
     RewardSource,
     reward_source_of,
 )
-from cmab_gym.problem import BanditProblem, pseudo_reward_rows
+from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import environment_generator
 
 AUTORESET = ("NextStep", "SameStep")
@@ -127,8 +127,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._gaps = self.model.gaps
         self._all = np.ones(self.num_envs, np.bool_)
-        rows = pseudo_reward_rows(self.problem.pseudo_rewards)
-        self._n_rewards, self._rows = rows.shape[1], rows.reshape(-1, self.model.n_arms)
+        if self.step_info == "table":
+            self.problem.rows.table("step_info='table'")
         self._generators: tuple[Generator, ...] = ()
         self._seeds: tuple[int | None, ...] = ()
         self._reward_source: RewardSource | None = None
@@ -246,7 +246,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         self._regret += self._gaps[arms]
         info: Info = {"reward_index": reward_index, "regret": self._regret.copy()}
         if self.step_info != "none":
-            info["pseudo_reward"] = self._rows.take(arms * self._n_rewards + reward_index, axis=0)
+            info["pseudo_reward"] = self.problem.rows.of_each(arms, reward_index)
         if self.step_info == "table":
             info["pseudo_rewards"] = repeated(self.problem.pseudo_rewards, self.num_envs)
         for observer in self.observers:

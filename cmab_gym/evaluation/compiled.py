@@ -21,7 +21,8 @@ from cmab_gym.agents.policies.warm_ts import WarmTS
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.draws import ContinuousStacks, RewardSource, Stacks
-from cmab_gym.problem import BanditProblem, pseudo_reward_rows, scale_of, unknown_arms
+from cmab_gym.problem import BanditProblem, scale_of
+from cmab_gym.rows import pseudo_reward_rows
 from cmab_gym.streams import RoundStream, TrialStreams
 from cmab_gym.versions import version_of
 
@@ -194,7 +195,7 @@ def _bounds(problem: BanditProblem, trials: int) -> Any:
     return _loop().Bounds(
         np.zeros((*shape, n_arms)),
         pseudo_reward_rows(problem.pseudo_rewards),
-        unknown_arms(problem),
+        problem.rows.unknown,
         np.full(shape, np.inf),
         np.zeros(shape, np.int64),
         np.zeros(shape, np.bool_),

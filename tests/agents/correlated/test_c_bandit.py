@@ -12,7 +12,6 @@ from cmab_gym.agents import KLUCB, TS, UCB, CBandit, IndexAgent
 from cmab_gym.competitive import best_mean
 from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import HistogramModel, TabularModel
-from cmab_gym.problem import unknown_arms
 from cmab_gym.pseudo_rewards import mask_and_pad
 
 
@@ -143,7 +142,7 @@ def test_only_arms_without_any_information_are_exempt():
     table[np.arange(3), np.arange(3)] = [0, 1]
     table[2, 0, 0] = 0.9  # information about arm 2
     problem = BanditProblem(table, [0, 1], (0, 1))
-    np.testing.assert_array_equal(unknown_arms(problem), [True, True, False])
+    np.testing.assert_array_equal(problem.rows.unknown, [True, True, False])
     # All are significant; arm 0 is best. Arm 1 is unknown and may be pulled, arm 2 is ruled out.
     agent = c_ucb_after(problem, [0, 1, 2], [1, 0, 0])
     assert agent.allowed_arms().tolist() == [[True, True, False]]
