@@ -3,9 +3,10 @@
 from cmab_gym.envs_data.arms import Arms, genre_arms, listed_arms, most_rated_arms
 from cmab_gym.envs_data.bundle import SurveySpec, bundled_specs, bundled_survey
 from cmab_gym.envs_data.methods import Method, Validation, validate
+from cmab_gym.envs_data.options import ReadOptions
 from cmab_gym.envs_data.pooled import Pooled
 from cmab_gym.envs_data.ratings import Ratings
-from cmab_gym.envs_data.reader import read_ratings, read_table
+from cmab_gym.envs_data.reader import read_ratings
 from cmab_gym.envs_data.split import Split
 from cmab_gym.envs_data.survey import Survey, split_ratings, take_survey
 from cmab_gym.envs_data.unknown import SparseSurveyWarning
@@ -15,6 +16,7 @@ __all__ = [
     "Method",
     "Pooled",
     "Ratings",
+    "ReadOptions",
     "SparseSurveyWarning",
     "Split",
     "Survey",
@@ -26,7 +28,6 @@ __all__ = [
     "listed_arms",
     "most_rated_arms",
     "read_ratings",
-    "read_table",
     "split_ratings",
     "take_survey",
     "validate",

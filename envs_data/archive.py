@@ -2,42 +2,63 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import shutil
+import stat
 import tempfile
 import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-_HEAD = 1 << 16  # bytes that are read to recognise a file
-_COPY = 1 << 20
-# Ratings compress by a factor of 3 to 15. A member above this ratio is refused as a zip bomb.
+_HEAD = 1 << 16  # bytes that are read to recognise a file, at least
+_LONGEST_HEAD = 1 << 22  # bytes that are read to find the end of its first line, at most
+_BLOCK = 1 << 20
+# Ratings compress by a factor of 3 to 15. A file above this ratio is refused as a bomb.
 _LARGEST_RATIO = 200
+_SMALLEST_BOMB = 1 << 24  # bytes below which the ratio of a gzip file does not matter
 _LARGEST_TOTAL = 64 << 30
-# The errors that damaged, truncated, encrypted or unknown archives raise.
-UNREADABLE = (
-    zipfile.BadZipFile,
-    gzip.BadGzipFile,
-    zlib.error,
-    EOFError,
-    RuntimeError,
-    NotImplementedError,
-)
-# Files that describe the items and users of a ratings file in the same folder.
-_COMPANIONS = (
-    "movies.dat",
-    "users.dat",
-    "movies.csv",
-    "u.item",
-    "books.csv",
-    "book_id_map.csv",
-    "goodreads_books*.json*",
-)
+_MOST_FILES = 10_000
+_GZIP = b"\x1f\x8b"
+# The files that describe the items or users of a ratings file in the same folder, by
+# `Layout.items`.
+COMPANIONS: Mapping[str, tuple[str, ...]] = {
+    "": (),
+    "movies": ("movies.dat", "movies.csv", "u.item"),
+    "users": ("users.dat",),
+    "books": ("books.csv",),
+    "goodreads": ("book_id_map.csv", "goodreads_books*.json*"),
+}
+
+
+class UnreadableError(ValueError):
+    """A file is damaged, incomplete, encrypted, or not what it should be."""
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn whatever a library raises while it reads a file into one error.
+
+    Args:
+        what: names the file in the error.
+
+    Raises:
+        UnreadableError: anything was raised, except errors of the system that name their file.
+    """
+    try:
+        yield
+    except UnreadableError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        raise UnreadableError(
+            f"{what} cannot be read ({type(error).__name__}: {error}): expected a whole file, as "
+            "published; fetch it again"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -46,64 +67,83 @@ class Files:
 
     Args:
         path: the path that the user gave.
-        names: the names of the files inside the archive or folder.
+        names: the names of the files inside the archive or folder, or the name of the single file
+            and those of the files that describe its items.
         scratch: folder for copies of members that a reader needs on disk.
+        archive: the archive, if it is one.
     """
 
     path: Path
     names: tuple[str, ...]
     scratch: Path
+    archive: zipfile.ZipFile | None = None
 
-    def head(self, name: str, strict: bool = True) -> bytes:
-        """Return the first bytes of a file, decompressed; b"" if it is damaged and not strict."""
-        try:
-            with self.open(name) as file:
-                return file.read(_HEAD)
-        except UNREADABLE:
-            if strict:
-                raise
-            return b""
+    @property
+    def is_single(self) -> bool:
+        """Whether the path is one file, not an archive or a folder."""
+        return self.archive is None and not self.path.is_dir()
+
+    def title(self, name: str) -> str:
+        """Return what to call a file in an error."""
+        return str(self._real(name)) if self.archive is None else f"{self.path}: {name}"
+
+    def head(self, name: str) -> bytes:
+        """Return the first bytes of a file, decompressed: at least its first line."""
+        head = b""
+        for block in self.blocks(name):
+            head += block
+            if len(head) >= _LONGEST_HEAD or (len(head) >= _HEAD and b"\n" in head):
+                break
+        return head
 
     def is_gzip(self, name: str) -> bool:
         """Return whether the content of a file is gzip."""
-        with self._open_raw(name) as raw:
-            return raw.read(2) == b"\x1f\x8b"
+        with reading(self.title(name)), self._open(name) as raw:
+            return raw.read(2) == _GZIP
 
-    @contextmanager
-    def open(self, name: str) -> Iterator[IO[bytes]]:
-        """Open a file for reading, and decompress it if it is gzip."""
-        with self._open_raw(name) as raw:
+    def blocks(self, name: str) -> Iterator[bytes]:
+        """Yield the content of a file in blocks, decompressed if it is gzip."""
+        with reading(self.title(name)), self._open(name) as raw:
             magic = raw.read(2)
             raw.seek(0)
-            if magic == b"\x1f\x8b":
-                with gzip.open(raw) as file:
-                    yield file  # type: ignore[misc]
-            else:
-                yield raw
+            file = gzip.GzipFile(fileobj=raw) if magic == _GZIP else raw
+            size = 0
+            while block := file.read(_BLOCK):
+                size += len(block)
+                if size > max(_SMALLEST_BOMB, _LARGEST_RATIO * raw.tell()):
+                    raise UnreadableError(_bomb(self.title(name), raw.tell(), size))
+                yield block
 
     def on_disk(self, name: str) -> Path:
         """Return the path of a file; a zip member is first copied to the scratch folder."""
-        if not self._zipped:
+        if self.archive is None:
             return self._real(name)
         # zipfile stops at the size that the archive declares, and checks the CRC of the member.
         copy = self.scratch / str(self.names.index(name))
         if not copy.exists():
-            with self._open_raw(name) as source, copy.open("wb") as target:
-                shutil.copyfileobj(source, target, _COPY)
+            with (
+                reading(self.title(name)),
+                self._open(name) as source,
+                _room(self.scratch),
+                copy.open("wb") as target,
+            ):
+                shutil.copyfileobj(source, target, _BLOCK)
         return copy
 
-    @cached_property
-    def _zipped(self) -> bool:
-        return zipfile.is_zipfile(self.path)
+    def write(self, blocks: Iterator[bytes]) -> Path:
+        """Write blocks to a file in the scratch folder."""
+        path = self.scratch / "text"
+        with _room(self.scratch), path.open("wb") as file:
+            for block in blocks:
+                file.write(block)
+        return path
 
     @contextmanager
-    def _open_raw(self, name: str) -> Iterator[IO[bytes]]:
-        if self._zipped:
-            with zipfile.ZipFile(self.path) as archive, archive.open(name) as file:
-                yield file
-        else:
-            with self._real(name).open("rb") as file:
-                yield file
+    def _open(self, name: str) -> Iterator[IO[bytes]]:
+        with (
+            self._real(name).open("rb") if self.archive is None else self.archive.open(name) as raw
+        ):
+            yield raw
 
     def _real(self, name: str) -> Path:
         return self.path / name if self.path.is_dir() else self.path.parent / name
@@ -113,45 +153,24 @@ class Files:
 def open_files(path: str | Path) -> Iterator[Files]:
     """Open a zip archive, a folder, or a single file with the files that describe its items.
 
-    Members of an archive are never extracted under their own names, and no copy stays on disk.
+    A folder is the files that it holds directly. Members of an archive are never extracted under
+    their own names, and no copy stays on disk.
 
     Raises:
         FileNotFoundError: the path does not exist.
-        ValueError: the archive is empty, or larger than ratings can be when unpacked.
+        ValueError: it is not a file or a folder, or an archive that is damaged, empty, or larger
+            than ratings can be when unpacked.
     """
-    path = Path(path)
-    if str(path) == "." or not path.exists():
+    if str(path) == "" or not Path(path).exists():
         raise FileNotFoundError(
             f"{path} does not exist: expected a ratings file, a folder or a .zip archive"
         )
-    with tempfile.TemporaryDirectory(prefix="cmab-gym-") as scratch:
-        yield Files(path, tuple(_names(path)), Path(scratch))
-
-
-def _names(path: Path) -> list[str]:
-    if path.is_dir():
-        return sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file())
-    if not zipfile.is_zipfile(path):
-        companions = {p.name for pattern in _COMPANIONS for p in path.parent.glob(pattern)}
-        return [path.name, *sorted(companions - {path.name})]
-    with zipfile.ZipFile(path) as archive:
-        members = [member for member in archive.infolist() if not member.is_dir()]
-    if not members:
-        raise ValueError(f"{path} is an empty archive: expected ratings")
-    total = sum(member.file_size for member in members)
-    for member in members:
-        if member.file_size > _LARGEST_RATIO * max(member.compress_size, 1 << 10):
-            raise ValueError(
-                f"{path}: {member.filename} would grow from {member.compress_size:,} to "
-                f"{member.file_size:,} bytes: expected ratings, which compress by a factor of "
-                f"{_LARGEST_RATIO} at most; unpack it yourself if you trust it"
-            )
-    if total > _LARGEST_TOTAL:
-        raise ValueError(
-            f"{path} would grow to {total:,} bytes: expected at most {_LARGEST_TOTAL:,}; unpack it "
-            "yourself if you trust it, and pass the folder"
-        )
-    return [member.filename for member in members]
+    path = Path(path)
+    with ExitStack() as stack:
+        archive = stack.enter_context(_opened(path)) if _is_zip(path) else None
+        names = _names(path) if archive is None else _members(path, archive)
+        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="cmab-gym-"))
+        yield Files(path, tuple(names), Path(scratch), archive)
 
 
 def stamp(path: str | Path) -> tuple[tuple[str, int, int, int], ...]:
@@ -164,6 +183,95 @@ def stamp(path: str | Path) -> tuple[tuple[str, int, int, int], ...]:
     if not path.exists():
         return ()
     folder = path if path.is_dir() else path.parent
-    names = [path.name] if not path.is_dir() and zipfile.is_zipfile(path) else _names(path)
-    stats = ((name, (folder / name).stat()) for name in names)
+    stats = ((name, (folder / name).stat()) for name in _names(path))
     return tuple((name, stat.st_size, stat.st_mtime_ns, stat.st_ino) for name, stat in stats)
+
+
+def _is_zip(path: Path) -> bool:
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        return False
+    if not stat.S_ISREG(mode):  # reading a pipe or a device might never end
+        raise ValueError(
+            f"{path} is a pipe or a device: expected a ratings file, a folder or a .zip archive; "
+            "write the ratings to a file first"
+        )
+    if zipfile.is_zipfile(path):
+        return True
+    with path.open("rb") as file:
+        if file.read(4) == b"PK\x03\x04":
+            raise UnreadableError(
+                f"{path} is a damaged zip archive, whose end is missing: expected a whole file, as "
+                "published; fetch it again"
+            )
+    return False
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    with reading(str(path)):
+        archive = zipfile.ZipFile(path)
+    with archive:
+        yield archive
+
+
+def _names(path: Path) -> list[str]:
+    if path.is_dir():
+        names = sorted(each.name for each in path.iterdir() if each.is_file())
+        _check_count(path, len(names))
+        return names
+    companions = {
+        each.name
+        for patterns in COMPANIONS.values()
+        for pattern in patterns
+        for each in path.parent.glob(pattern)
+        if each.is_file()
+    }
+    return [path.name, *sorted(companions - {path.name})]
+
+
+def _members(path: Path, archive: zipfile.ZipFile) -> list[str]:
+    members = [member for member in archive.infolist() if not member.is_dir()]
+    if not members:
+        raise ValueError(f"{path} is an empty archive: expected ratings")
+    _check_count(path, len(members))
+    for member in members:
+        if member.file_size > _LARGEST_RATIO * max(member.compress_size, 1 << 10):
+            name = f"{path}: {member.filename}"
+            raise ValueError(_bomb(name, member.compress_size, member.file_size))
+    total = sum(member.file_size for member in members)
+    if total > _LARGEST_TOTAL:
+        raise ValueError(
+            f"{path} would grow to {total:,} bytes: expected at most {_LARGEST_TOTAL:,}; unpack it "
+            "yourself if you trust it, and pass the folder"
+        )
+    return [member.filename for member in members]
+
+
+def _check_count(path: Path, count: int) -> None:
+    if count > _MOST_FILES:
+        raise ValueError(
+            f"{path} holds {count:,} files: expected at most {_MOST_FILES:,}; pass the path of the "
+            "ratings file"
+        )
+
+
+def _bomb(what: str, compressed: int, size: int) -> str:
+    return (
+        f"{what} would grow from {compressed:,} to {size:,} bytes: expected ratings, which "
+        f"compress by a factor of {_LARGEST_RATIO} at most; unpack it yourself if you trust it"
+    )
+
+
+@contextmanager
+def _room(folder: Path) -> Iterator[None]:
+    """Name the folder in the error of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise OSError(
+            error.errno, f"{error.strerror}; free some space, or set TMPDIR to another folder",
+            str(folder),
+        ) from error  # fmt: skip

@@ -1,83 +1,135 @@
-"""The first damaged line of a ratings file, and what is wrong with it."""
+"""Where a table of ratings is damaged: the number and text of its first damaged line."""
 
 from __future__ import annotations
 
-import csv
 import json
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from cmab_gym.envs_data.archive import Files
-from cmab_gym.envs_data.formats import Layout
+from cmab_gym.envs_data.scan import ItemCounts, Scan
+from cmab_gym.envs_data.text import Text, lines
+
+_SKIP = "correct it, or pass on_error='skip'"
+_QUOTES = (
+    "correct it; or pass escape='\\\\' if a backslash stands before quotes, or quote='' if quotes "
+    "are text"
+)
+_NOT_CLOSED = "UNQUOTED VALUE"
+_ENCODING = ("it is not UTF-8", "pass its encoding, such as encoding='latin-1'")
+# What is wrong with a line, and what to do, by DuckDB's name of the fault.
+_FAULTS: Mapping[str, tuple[str, str]] = {
+    _NOT_CLOSED: (
+        "a quote is not closed, or text follows it",
+        f"{_QUOTES}; or on_error='skip'",
+    ),
+    "INVALID ENCODING": _ENCODING,
+    "INVALID UNICODE": _ENCODING,  # the same in DuckDB before 1.3
+}
 
 
-def describe_damage(files: Files, layout: Layout, rejected: tuple[int, str, str] | None) -> str:
-    """Describe the first damaged line of a file that is known to have one.
+@dataclass(frozen=True)
+class TextScan:
+    """The scan of a text file, and the file: together they tell the lines."""
 
-    The file is searched line by line, which is slow, but only needed for the error message.
+    files: Files
+    text: Text
+    scan: Scan
 
-    Args:
-        files: the files.
-        layout: the layout of the ratings file.
-        rejected: number, text and reason of the first line that DuckDB rejected, if any.
-    """
-    number, text, reason = _first_damaged(files, layout) or rejected or (0, "", "see its rows")
-    if rejected and rejected[0] < number:
-        number, text, reason = rejected
-    where = f"line {number} is {text.strip()[:200]!r}" if number else "a row is damaged"
-    return (
-        f"{files.path}: {layout.name} {where} ({reason}): expected {layout.user}, {layout.item} "
-        f"and {layout.rating}; correct it, or pass on_error='skip'"
-    )
+    def lost_lines(self, counts: ItemCounts) -> int:
+        """Count the lines that are neither in a row nor the first line of a rejected row.
+
+        Raises:
+            ValueError: nothing says why they are lost, or a quote that is not closed makes them
+                one field; there may be any number of them.
+        """
+        skip = self.scan.layout.skip
+        lost = self.text.n_lines - skip - counts.total - counts.rejected
+        if lost:
+            lost -= sum(number > skip and self._is_empty(line) for number, line in self._lines())
+        if lost and self.scan.layout.kind == "csv":
+            lost -= self.scan.lines_inside()
+        if lost and (found := self.scan.first_rejected(_NOT_CLOSED)):
+            fault = (
+                f"a quote is not closed there, so that {abs(lost):,} of {self.text.n_lines:,} "
+                "lines are not read"
+            )
+            raise ValueError(self._describe(*self._line(found[0]), fault, _QUOTES))
+        if lost < 0 or (lost and not counts.rejected):
+            for _ in self._lines():  # raises for a line that is too long
+                pass
+            raise ValueError(
+                f"{self.scan.what}: {abs(lost):,} of {self.text.n_lines:,} lines are not read: "
+                f"expected one row in each line; {_QUOTES}"
+            )
+        return lost
+
+    def first_damaged(self) -> str:
+        """Describe the first damaged line, its fault and the remedy."""
+        damaged, rejected = self.scan.first_damaged(), self.scan.first_rejected()
+        row = 0
+        for number, counted, line in self._numbered():
+            if rejected and counted == rejected[0]:
+                fields = f"it does not have {len(self.scan.layout.columns)} fields"
+                fault, remedy = _FAULTS.get(rejected[1], (fields, _SKIP))
+                return self._describe(number, line, fault, remedy)
+            row += number > self.scan.layout.skip and not self._is_empty(line)
+            if damaged and row == damaged[0]:
+                fault = damaged[2]
+                if self.scan.layout.kind == "json":
+                    fault = _json_fault(line) or fault
+                return self._describe(number, line, fault, _SKIP)
+        row, content, fault = damaged or (0, "", "")
+        return f"{self.scan.what} row {row} is {content!r} ({fault}): {_SKIP}"
+
+    def _line(self, wanted: int) -> tuple[int, bytes]:
+        """Return number and text of a line that DuckDB rejected."""
+        for number, counted, line in self._numbered():
+            if counted == wanted:
+                return number, line
+        return wanted, b""
+
+    def _numbered(self) -> Iterator[tuple[int, int, bytes]]:
+        """Yield number, DuckDB's number, and text of each line that does not begin inside a field.
+
+        DuckDB does not count the lines that begin inside a field.
+        """
+        layout = self.scan.layout
+        inside = layout.kind == "csv" and layout.quote != "" and self.scan.lines_inside() > 0
+        counted, is_open = 0, False
+        for number, line in self._lines():
+            if not is_open:
+                counted += 1
+                yield number, counted, line
+            if inside:
+                is_open ^= _n_quotes(line, layout.quote, layout.escape) % 2 > 0
+
+    def _is_empty(self, line: bytes) -> bool:
+        return not (line.strip() if self.scan.layout.kind == "json" else line)
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        files = Files(self.text.path, (self.text.path.name,), self.files.scratch)
+        return lines(files.blocks(self.text.path.name), self.scan.what)
+
+    def _describe(self, number: int, line: bytes, fault: str, remedy: str) -> str:
+        text = line.decode("utf-8", errors="backslashreplace").removeprefix("\ufeff").strip()
+        layout = self.scan.layout
+        return (
+            f"{self.scan.what} line {number} is {text[:200]!r} ({fault}): expected {layout.user}, "
+            f"{layout.item} and {layout.rating}; {remedy}"
+        )
 
 
-def _first_damaged(files: Files, layout: Layout) -> tuple[int, str, str] | None:
-    if layout.kind == "parquet":
-        return None
-    problem_of = _problem_of_json if layout.kind == "json" else _problem_of_csv
-    with files.open(layout.name) as file:
-        for number, line in enumerate(file, start=1):
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace")
-            header = layout.kind == "csv" and layout.header and number == 1
-            if text.strip() and not header and (reason := problem_of(text.strip(), layout)):
-                return number, text, reason
-    return None
-
-
-def _problem_of_csv(line: str, layout: Layout) -> str:
-    if len(layout.delimiter) > 1:
-        fields = line.split(layout.delimiter)
-    else:
-        fields = next(csv.reader([line], delimiter=layout.delimiter))
-    if len(fields) != len(layout.columns):
-        return f"{len(fields)} fields instead of {len(layout.columns)}"
-    row = dict(zip(layout.columns, fields, strict=True))
-    needed = (layout.user, layout.item, layout.rating, layout.time, layout.segment)
-    for name in (*needed, layout.pair_item):
-        if name and not row[name]:
-            return f"no {name}"
-    integers = [layout.user, layout.item] if layout.whole_ids else []
-    for name in (*integers, *([layout.time] if layout.time else [])):
-        if not row[name].removeprefix("-").isdecimal():
-            return f"{name} is not a whole number"
-    return _problem_of_rating(row[layout.rating], layout)
-
-
-def _problem_of_json(line: str, layout: Layout) -> str:
+def _json_fault(line: bytes) -> str:
     try:
-        fields = json.loads(line)
-    except ValueError as error:
+        found = json.loads(line)
+    except UnicodeDecodeError:
+        return "it is not UTF-8"
+    except (ValueError, RecursionError) as error:
         return str(error)
-    if not isinstance(fields, dict):
-        return "not an object"
-    for name in (layout.user, layout.item, layout.rating):
-        if fields.get(name) is None:
-            return f"no {name}"
-    return _problem_of_rating(fields[layout.rating], layout)
+    return "" if isinstance(found, dict) else "it is not an object"
 
 
-def _problem_of_rating(value: Any, layout: Layout) -> str:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return f"{layout.rating} is not a number"
-    return f"{layout.rating} is not a number" if "_" in str(value) else ""
+def _n_quotes(line: bytes, quote: str, escape: str) -> int:
+    escaped = line.count((escape + quote).encode()) if escape else 0
+    return line.count(quote.encode()) - escaped if quote else 0

@@ -2,101 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
 
 from cmab_gym.envs_data.archive import Files
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How to read the rows of a ratings file.
-
-    Args:
-        source: the name of the data set.
-        name: the name of the file.
-        kind: "csv", "json" (one object per line) or "parquet".
-        columns: the names of all columns of a CSV file.
-        delimiter: the text between its columns.
-        header: whether its first line holds the names.
-        user, item, rating, time, segment: the columns that hold these; time and segment, that of
-            the user, may be "".
-        zero_is_unrated: whether a rating of 0 means that there is no rating.
-        bounds: the smallest and the largest possible rating.
-        items: the kind of the files next to it that describe its items: "movies", "books" (of
-            goodbooks-10k), "goodreads", or "" for none.
-        whole_ids: whether users and items are integers, not text.
-        pair_item: the column of items of which only a user's last rating counts; "" if all count.
-    """
-
-    source: str
-    name: str = ""
-    kind: str = "csv"
-    columns: tuple[str, ...] = ()
-    delimiter: str = ","
-    header: bool = True
-    user: str = "user"
-    item: str = "item"
-    rating: str = "rating"
-    time: str = ""
-    segment: str = ""
-    zero_is_unrated: bool = False
-    bounds: tuple[float, float] = (float("-inf"), float("inf"))
-    items: str = ""
-    whole_ids: bool = False
-    pair_item: str = ""
-
-
-class Columns(NamedTuple):
-    """The columns of a table of ratings; "" for one that is not given."""
-
-    user: str
-    item: str
-    rating: str
-    category: str = ""
-    time: str = ""
-    segment_by: str = ""
-
-    def check(
-        self, table: str, header: Sequence[Any], fold: Callable[[Any], Any] = lambda name: name
-    ) -> None:
-        """Check that a table has each of the columns once.
-
-        Args:
-            table: what to call the table in an error.
-            header: the names of its columns.
-            fold: function of a name; columns with the same result cannot be told apart.
-
-        Raises:
-            ValueError: a column is missing, or is there several times.
-        """
-        needed = ("user", "category" if self.category else "item", "rating")
-        for parameter, column in self._asdict().items():
-            if not column and parameter not in needed:
-                continue
-            if column not in header:
-                raise ValueError(
-                    f"{parameter}={column!r} is not a column of {table}, which has {list(header)}: "
-                    f"name one of them by {parameter}="
-                )
-            same = [name for name in header if fold(name) == fold(column)]
-            if len(same) > 1:
-                raise ValueError(
-                    f"{table} has several columns {same} for {parameter}={column!r}: expected one; "
-                    "rename the others"
-                )
-
+from cmab_gym.envs_data.layout import Layout, candidates, header_of, json_object, read_head
+from cmab_gym.envs_data.options import ReadOptions
+from cmab_gym.envs_data.tables import find_table, read_columns
+from cmab_gym.envs_data.text import first_line
 
 _MOVIELENS = Layout(
     "MovieLens", time="time", bounds=(0.5, 5), items="movies", whole_ids=True, pair_item="item"
 )
-_WITHOUT_HEADER = replace(_MOVIELENS, header=False, columns=("user", "item", "rating", "time"))
+_WITHOUT_HEADER = replace(_MOVIELENS, quote="", columns=("user", "item", "rating", "time"))
 _GOODREADS = Layout(
-    "Goodreads (UCSD Book Graph)", user="user_id", item="book_id", zero_is_unrated=True,
+    "Goodreads (UCSD Book Graph)", user="user_id", item="book_id", not_rated=(0,),
     bounds=(1, 5), items="goodreads", pair_item="book_id",
 )  # fmt: skip
 _JSON = replace(_GOODREADS, kind="json")
@@ -111,7 +31,7 @@ _BY_HEADER = (
     (replace(_GOODREADS, whole_ids=True), ("is_read",)),
     (
         replace(
-            _GOODREADS, source="Goodreads (goodbooks-10k)", zero_is_unrated=False, items="books",
+            _GOODREADS, source="Goodreads (goodbooks-10k)", not_rated=(), items="books",
             whole_ids=True,
         ),
         (),
@@ -126,21 +46,27 @@ SUPPORTED = (
 )
 
 
-def ratings_layout(files: Files) -> Layout:
-    """Find the ratings file among files, by its first line.
+def find_layout(files: Files, options: ReadOptions) -> Layout:
+    """Find the ratings among files: the table with the named columns, or else a known format.
 
     Raises:
-        ValueError: none of them is a known ratings file, or several are.
+        ValueError: there is none, there are several, or a named column is missing.
     """
-    single = not files.path.is_dir() and files.names[0] == files.path.name
-    names = files.names[:1] if single else files.names
-    # Of several files one may be unrelated and damaged; a single one must be readable.
-    found = [each for name in names if (each := _layout(name, files.head(name, strict=single)))]
+    layout = find_table(files, options) if options.columns else _known(files, options)
+    return replace(
+        layout,
+        encoding=options.encoding,
+        quote=layout.quote and options.quote,
+        escape=options.escape,
+        not_rated=options.not_rated or layout.not_rated,
+    )
+
+
+def _known(files: Files, options: ReadOptions) -> Layout:
+    """Find the ratings file among files by its first line."""
+    found = [each for name in candidates(files) if (each := _layout(files, name, options))]
     if not found:
-        raise ValueError(
-            f"{files.path} is not in a known format (its files: {list(names[:8])}): expected "
-            f"{SUPPORTED}; for any other table, name its columns with user=, item= and rating="
-        )
+        raise ValueError(_unknown_format(files, options))
     if len(found) > 1:
         complete = [each for each in found if each.name.rsplit("/", 1)[-1] in _COMPLETE]
         if len(complete) != 1:
@@ -152,66 +78,38 @@ def ratings_layout(files: Files) -> Layout:
     return found[0]
 
 
-def table_layout(files: Files, columns: Columns) -> Layout:
-    """Describe a CSV or Parquet file with the given columns.
-
-    Raises:
-        ValueError: it is neither, lacks a column, or has one of them twice.
-    """
-    if files.path.is_dir() or files.names[0] != files.path.name:
-        raise ValueError(f"{files.path} is not a single file: expected a CSV or Parquet file")
-    name = files.names[0]
-    head = files.head(name)
-    if head.startswith(b"PAR1"):
-        import pyarrow.parquet as pq
-
-        kind, delimiter, header = "parquet", "", pq.read_schema(files.path).names
-    else:
-        line = first_line(head)
-        delimiter = max(",;\t|", key=line.count)
-        kind, header = "csv", header_of(line, delimiter)
-    columns.check(str(files.path), header, str.casefold)  # DuckDB ignores the case of names
-    user, item, rating, category, time, segment = columns
-    return Layout(
-        name, name, kind, tuple(header), delimiter, True, user, category or item, rating, time,
-        segment, pair_item=item,
-    )  # fmt: skip
-
-
-def header_of(line: str, delimiter: str = ",") -> list[str]:
-    """Split a header line into names; a nameless column i is called "column{i}"."""
-    try:
-        names = next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error:  # Python 3.10 raises it for lines that are not text
-        return []
-    return [name.strip() or f"column{i}" for i, name in enumerate(names)]
-
-
-def first_line(head: bytes) -> str:
-    """Decode the first line of a file that is not empty; "" if all are."""
-    lines = head.decode("utf-8-sig", errors="replace").splitlines()
-    return next((line for line in lines if line.strip()), "")
-
-
-def json_fields(line: str) -> set[str]:
-    """Return the names of the fields of a JSON object; an empty set if the line is not one."""
-    try:
-        fields = json.loads(line)
-    except ValueError:
-        return set()
-    return set(fields) if isinstance(fields, dict) else set()
-
-
-def _layout(name: str, head: bytes) -> Layout | None:
-    line = first_line(head).strip()
+def _layout(files: Files, name: str, options: ReadOptions) -> Layout | None:
+    number, line = first_line(read_head(files, name), options.encoding)
+    line = line.strip()
     for pattern, layout in _BY_FIRST_LINE:
         if pattern.fullmatch(line):
             return replace(layout, name=name)
-    if {_JSON.user, _JSON.item, _JSON.rating} <= json_fields(line):
+    if {_JSON.user, _JSON.item, _JSON.rating} <= json_object(line).keys():
         return replace(_JSON, name=name)
-    header = header_of(line)
+    delimiter = options.separator or ","
+    header = header_of(line, delimiter)
     for layout, others in _BY_HEADER:
         if {layout.user, layout.item, layout.rating, *others} <= set(header):
             time = layout.time if layout.time in header else ""
-            return replace(layout, name=name, columns=tuple(header), time=time)
+            return replace(
+                layout, name=name, columns=tuple(header), time=time, delimiter=delimiter,
+                skip=number,
+            )  # fmt: skip
     return None
+
+
+def _unknown_format(files: Files, options: ReadOptions) -> str:
+    """Say what a file or folder holds, and how to read it all the same."""
+    table = read_columns(files, files.names[0], options) if files.is_single else None
+    expected = f"expected {SUPPORTED}"
+    if table is not None and len(table.columns) > 2:
+        return (
+            f"{files.path} is not in a known format, but a table with the columns "
+            f"{list(table.columns)}: name three of them with user=, item= and rating=, or, if they "
+            f"are a row, pass positions: user=0, item=1 and rating=2; without names {expected}"
+        )
+    holds = "" if files.is_single else f" (its files: {list(files.names[:8])})"
+    return (
+        f"{files.path} is not in a known format{holds}: {expected}; for any other table, name its "
+        "columns with user=, item= and rating="
+    )

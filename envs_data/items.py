@@ -7,10 +7,12 @@ import json
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from typing import Any, TypeAlias
 
-from cmab_gym.envs_data.archive import Files
-from cmab_gym.envs_data.formats import Layout, first_line, header_of, json_fields
+from cmab_gym.envs_data import text
+from cmab_gym.envs_data.archive import COMPANIONS, Files, UnreadableError, reading
+from cmab_gym.envs_data.layout import Layout, header_of, json_object
 
 # The 19 flags at the end of a line of u.item, in their order.
 _GENRES_100K = (
@@ -51,7 +53,7 @@ def read_items(files: Files, layout: Layout, wanted: Sequence[Any]) -> Items:
     for name in files.names if layout.items else ():
         if name == layout.name or name.rpartition("/")[0] != folder:
             continue
-        line = first_line(files.head(name, strict=False)).strip()
+        line = _first_line(files, name, layout)
         header = set(header_of(line))
         if layout.items == "movies" and (parse := _movie_parser(line, header)):
             _read_movies(files, name, parse, items)
@@ -61,14 +63,32 @@ def read_items(files: Files, layout: Layout, wanted: Sequence[Any]) -> Items:
             items.titles.update(_pairs(files, name, key, "title", str))
         elif layout.items == "goodreads" and {"book_id_csv", "book_id"} <= header:
             other_ids.update(_pairs(files, name, "book_id_csv", "book_id", int))
-        elif layout.items == "goodreads" and {"book_id", "title"} <= json_fields(line):
+        elif layout.items == "goodreads" and {"book_id", "title"} <= json_object(line).keys():
             book_files.append(name)
+        elif _describes_items(name, layout):
+            raise _damaged(files, name, 1, line, "titles of items")
     keys = {item: str(other_ids[item]) if item in other_ids else item for item in wanted}
     wanted_keys = set(keys.values())
     for name in book_files:  # last, as another file may hold the ids that they use
         items.titles.update(_book_titles(files, name, wanted_keys))
     titles = {item: items.titles[key] for item, key in keys.items() if items.titles.get(key)}
     return Items(titles, items.genres)
+
+
+def _first_line(files: Files, name: str, layout: Layout) -> str:
+    """Return the first line of a file; "" if the file is damaged and of another data set."""
+    try:
+        return text.first_line(files.head(name))[1].strip()
+    except UnreadableError:
+        if files.archive is not None or _describes_items(name, layout):
+            raise
+        return ""
+
+
+def _describes_items(name: str, layout: Layout) -> bool:
+    """Return whether a file has the name of one that describes the items of this data set."""
+    file = name.rpartition("/")[2]
+    return any(fnmatch(file, pattern) for pattern in COMPANIONS[layout.items])
 
 
 def _movie_parser(line: str, header: Container[str]) -> Callable[[str], _Movie] | None:
@@ -87,7 +107,7 @@ def _read_movies(files: Files, name: str, parse: Callable[[str], _Movie], items:
         try:
             item, title, genres = parse(line)
             movie = int(item)
-        except (ValueError, IndexError) as error:
+        except Exception as error:
             raise _damaged(files, name, number, line, "number, title and genres") from error
         items.titles[movie] = title
         if genres and genres != [_NO_GENRE]:
@@ -113,26 +133,26 @@ def _parse_csv(line: str) -> _Movie:
 
 def _lines(files: Files, name: str) -> Iterator[tuple[int, str]]:
     """Number and decode the lines of a file: UTF-8, or Latin-1 where that fails."""
-    with files.open(name) as file:
-        for number, raw in enumerate(file, start=1):
-            try:
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
-                line = raw.decode("latin-1")
-            line = line.rstrip("\r\n")
-            if line.strip():
-                yield number, line
+    for number, raw in text.lines(files.blocks(name), files.title(name)):
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            line = raw.decode("latin-1")
+        if line.strip():
+            yield number, line
 
 
 def _pairs(
     files: Files, name: str, key: str, value: str, convert: Callable[[str], Any]
 ) -> Iterator[tuple[int, Any]]:
     lines = (line for _, line in _lines(files, name))
-    for number, row in enumerate(csv.DictReader(lines), start=2):
-        try:
-            yield int(row[key]), convert(row[value])
-        except (TypeError, ValueError) as error:
-            raise _damaged(files, name, number, str(row), f"{key} and {value}") from error
+    with reading(files.title(name)):
+        for number, row in enumerate(csv.DictReader(lines), start=2):
+            try:
+                pair = int(row[key]), convert(row[value])
+            except Exception as error:
+                raise _damaged(files, name, number, str(row), f"{key} and {value}") from error
+            yield pair
 
 
 def _book_titles(files: Files, name: str, wanted: Container[Any]) -> Iterator[tuple[str, str]]:
@@ -140,11 +160,14 @@ def _book_titles(files: Files, name: str, wanted: Container[Any]) -> Iterator[tu
         try:
             book = json.loads(line)
             item, title = str(book["book_id"]), str(book["title"])
-        except (ValueError, KeyError, TypeError) as error:
+        except Exception as error:
             raise _damaged(files, name, number, line, "book_id and title") from error
         if item in wanted:
             yield item, title
 
 
-def _damaged(files: Files, name: str, number: int, line: str, expected: str) -> ValueError:
-    return ValueError(f"{files.path}: {name} line {number} is {line[:200]!r}: expected {expected}")
+def _damaged(files: Files, name: str, number: int, line: str, expected: str) -> Exception:
+    return UnreadableError(
+        f"{files.title(name)} line {number} is {line[:200]!r}: expected {expected}; correct it, "
+        "or fetch the file again"
+    )

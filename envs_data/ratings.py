@@ -32,7 +32,8 @@ class Ratings:
             None where the source does not say.
         times: int64 (N,), when each rating was made; None where the source does not say.
         source: the name of the data set.
-        checksum: SHA-256 of the file it was read from.
+        file: the name of the file it was read from, in the folder or archive.
+        checksum: SHA-256 of the file or archive.
         notes: counts of the rows left out on reading ("unrated", "duplicates", "damaged").
 
     Raises:
@@ -50,6 +51,7 @@ class Ratings:
     segments: AnyArray | None = None
     times: IntArray | None = None
     source: str = ""
+    file: str = ""
     checksum: str = ""
     notes: Mapping[str, int] = field(default_factory=dict)
 

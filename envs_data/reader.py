@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, IntArray
-from cmab_gym.envs_data.archive import UNREADABLE, Files, open_files
-from cmab_gym.envs_data.damage import describe_damage
-from cmab_gym.envs_data.formats import Columns, Layout, ratings_layout, table_layout
+from cmab_gym.envs_data.archive import Files, open_files
+from cmab_gym.envs_data.damage import TextScan
+from cmab_gym.envs_data.formats import find_layout
+from cmab_gym.envs_data.frames import arrow_table
 from cmab_gym.envs_data.items import read_items
+from cmab_gym.envs_data.layout import Layout
+from cmab_gym.envs_data.options import ReadOptions
 from cmab_gym.envs_data.ratings import Ratings, coded, positions_of
-from cmab_gym.envs_data.scan import ItemCounts, Rows, Scan, open_scan
+from cmab_gym.envs_data.scan import ItemCounts, Rows, Scan, open_frame_scan, open_scan
+from cmab_gym.envs_data.text import prepare
 from cmab_gym.envs_data.users import read_segments
 from cmab_gym.files import checksum
 
@@ -31,95 +34,64 @@ _EDITIONS = {
     32_000_204: "MovieLens 32M",
 }
 
-OnError = Literal["raise", "skip"]
-
 
 def read_ratings(
     path: str | Path,
+    options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
     *,
     most_rated: int | None = None,
     only: Sequence[Any] | None = None,
-    on_error: OnError = "raise",
 ) -> Ratings:
-    """Read the ratings in a file, a folder or a zip archive of a known format.
+    """Read the ratings in a file, a folder or a zip archive.
 
-    Known formats are MovieLens (100K, 1M, 10M, 20M, 25M, 32M, latest), the interactions of the UCSD
-    Goodreads Book Graph (JSON lines or CSV) and goodbooks-10k; they are recognised by content. If a
-    user rated an item more than once, the last rating counts.
+    Without names of columns the format must be known: MovieLens (100K, 1M, 10M, 20M, 25M, 32M,
+    latest), the interactions of the UCSD Goodreads Book Graph (JSON lines or CSV) or goodbooks-10k;
+    they are recognised by content. With names, it is any CSV file, JSON lines or Parquet file. Text
+    may be compressed with gzip. If a user rated an item more than once, the last rating counts.
 
     Args:
-        path: the file, folder or archive.
+        path: the file, folder or archive; of a folder, the files that it holds directly.
+        options: the names of the columns, and how the file is written.
         most_rated: keep only the ratings of this many items, the most rated ones, or of all if
             there are fewer. A file of any size then needs little memory. None keeps all.
         only: keep only the ratings of the items with these ids. This, too, needs little memory.
-        on_error: "raise" an error that names the first damaged line, or "skip" damaged lines;
-            `notes["damaged"]` of the result counts them.
 
     Raises:
         FileNotFoundError: the path does not exist.
-        ValueError: the format is unknown, a line is damaged, or a rating is out of range.
+        ValueError: the format is unknown, a column is missing, the file or a row of it is damaged,
+            a rating is out of range, or a user is in several segments.
     """
-    checks.choice("on_error", on_error, ("raise", "skip"))
-    with _readable(path), open_files(path) as files:
-        return _read(files, ratings_layout(files), most_rated, only, on_error)
+    with open_files(path) as files:
+        layout = find_layout(files, options)
+        file = files.path / layout.name if files.path.is_dir() else files.path
+        before = file.stat()
+        ratings = _read_file(files, layout, options, most_rated, only)
+        described = read_items(files, layout, ratings.item_ids.tolist())
+        segments = read_segments(files, layout, ratings.user_ids.tolist())
+        digest, after = checksum(file), file.stat()
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise ValueError(f"{file} changed while it was read: read it again when it is complete")
+    return replace(
+        ratings,
+        titles=described.titles,
+        genres=described.genres,
+        segments=ratings.segments if layout.segment else segments,
+        file=layout.name,
+        checksum=digest,
+    )
 
 
-def read_table(
-    path: str | Path,
-    user: str,
-    item: str,
-    rating: str,
-    category: str = "",
-    time: str = "",
-    segment_by: str = "",
-    *,
-    most_rated: int | None = None,
-    only: Sequence[Any] | None = None,
-    on_error: OnError = "raise",
-) -> Ratings:
-    """Read any table of ratings with named columns: CSV (also .csv.gz) or Parquet.
-
-    Args:
-        path: the file.
-        user: name of the column of users.
-        item: name of the column of items; may be "" if there is a category.
-        rating: name of the column of ratings.
-        category: name of a column whose values are used as the items; "" for none.
-        time: name of the column of times, as integers; "" if there is none.
-        segment_by: name of a column whose values are the segments of the users, one for each user;
-            "" if there is none.
-        most_rated: as in `read_ratings`.
-        only: as in `read_ratings`.
-        on_error: as in `read_ratings`.
+def frame_ratings(frame: Any, options: ReadOptions) -> Ratings:
+    """Take ratings from a pandas frame, whose columns are judged like those of a Parquet file.
 
     Raises:
-        FileNotFoundError: the file does not exist.
-        ValueError: a column is missing, a user is in several segments, or as for `read_ratings`.
-    """
-    checks.choice("on_error", on_error, ("raise", "skip"))
-    with _readable(path), open_files(path) as files:
-        layout = table_layout(files, Columns(user, item, rating, category, time, segment_by))
-        return _read(files, layout, most_rated, only, on_error)
-
-
-def frame_ratings(
-    frame: Any,
-    user: str,
-    item: str,
-    rating: str,
-    category: str = "",
-    time: str = "",
-    segment_by: str = "",
-) -> Ratings:
-    """Take ratings from a pandas frame; the other arguments are those of `read_table`.
-
-    Raises:
-        ValueError: `frame` is not a frame, lacks a column, or has a row without an id or a rating.
+        ValueError: `frame` is not a frame, lacks a column, or has a row without an id or a rating;
+            or an option is for files.
 
     Examples:
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"who": ["a", "b"], "what": [7, 7], "stars": [4.0, 5.0]})
-        >>> frame_ratings(frame, "who", "what", "stars")
+        >>> frame_ratings(frame, ReadOptions("who", "what", "stars"))
         <Ratings of unknown source: 2 ratings, 2 users, 1 items>
     """
     if frame is None:
@@ -129,97 +101,71 @@ def frame_ratings(
             f"data of type {type(frame).__name__}: expected a path, a pandas frame, Ratings or a "
             "Survey"
         )
-    Columns(user, item, rating, category, time, segment_by).check("the frame", list(frame.columns))
-    try:
-        stars = frame[rating].to_numpy(dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"column {rating!r}: {error}; expected numbers") from error
-    times = _whole_times(frame[time], time) if time else None
-    key = category or item
-    items = frame[key].to_numpy()
-    pair_items = items if item == key else frame[item].to_numpy() if item else None
-    segments = _texts(frame[segment_by], segment_by) if segment_by else None
-    return _to_ratings(Rows(frame[user].to_numpy(), items, stars, times, pair_items, segments))
+    if wrong := {"separator", "encoding", "quote", "escape"} & set(options.changed()):
+        raise ValueError(f"{', '.join(sorted(wrong))} with a frame: expected a path to a text file")
+    options.check_columns("the frame", list(frame.columns))
+    table = arrow_table(frame, list(options.columns.values()))
+    names = {role: str(column) for role, column in options.columns.items()}
+    item = names.get("item", "")
+    layout = Layout(
+        "", "the frame", "frame", user=names["user"], item=names.get("category", item),
+        rating=names["rating"], time=names.get("time", ""), segment=names.get("segment_by", ""),
+        pair_item=item,
+        not_rated=options.not_rated,
+    )  # fmt: skip
+    with open_frame_scan(table, layout) as scan:
+        return _read(scan, options.on_error)
 
 
-def _texts(column: Any, name: str) -> AnyArray:
-    """Return a column of segments as texts."""
-    if column.isna().any():
-        raise ValueError(f"column {name!r} lacks {column.isna().sum()} segments: fill them")
-    texts: AnyArray = column.astype(str).to_numpy(dtype=object)
-    return texts
-
-
-def _whole_times(column: Any, name: str) -> IntArray:
-    """Return a column of integers or dates as integers, dates in the unit of their type."""
-    if column.isna().any():
-        raise ValueError(f"column {name!r} lacks {column.isna().sum()} times: drop these rows")
-    if column.dtype.kind not in "iuM":
-        raise ValueError(
-            f"column {name!r} of type {column.dtype}: expected whole numbers or dates, as from "
-            "pandas.to_datetime"
-        )
-    times: IntArray = column.to_numpy().astype(np.int64)
-    return times
-
-
-@contextmanager
-def _readable(path: str | Path) -> Iterator[None]:
-    """Name the file in the errors of one that is damaged, truncated or encrypted."""
-    import duckdb
-    from pyarrow import ArrowException
-
-    try:
-        yield
-    except (*UNREADABLE, duckdb.Error, ArrowException) as error:
-        raise ValueError(
-            f"{path} cannot be read ({type(error).__name__}: {error}): expected a whole file, as "
-            "published; fetch it again"
-        ) from error
+def _read_file(
+    files: Files,
+    layout: Layout,
+    options: ReadOptions,
+    most_rated: int | None,
+    only: Sequence[Any] | None,
+) -> Ratings:
+    text = None if layout.kind == "parquet" else prepare(files, layout.name, layout.encoding)
+    with open_scan(files, layout, text) as scan:
+        if text is not None and most_rated is None and only is None:
+            scan = scan.keep()
+        lines = None if text is None else TextScan(files, text, scan)
+        return _read(scan, options.on_error, lines, most_rated, only)
 
 
 def _read(
-    files: Files,
-    layout: Layout,
-    most_rated: int | None,
-    only: Sequence[Any] | None,
-    on_error: OnError,
+    scan: Scan,
+    on_error: str,
+    lines: TextScan | None = None,
+    most_rated: int | None = None,
+    only: Sequence[Any] | None = None,
 ) -> Ratings:
-    with open_scan(files, layout) as scan:
-        if most_rated is None and only is None:
-            scan = scan.keep()
-        counts = scan.counts()
-        if counts.damaged and on_error == "raise":
-            raise ValueError(describe_damage(files, layout, scan.first_rejected()))
-        if counts.damaged and files.is_gzip(layout.name):
-            _check_gzip(files, layout.name)
-        if not counts.rows.size:
-            raise ValueError(f"{files.path} holds no rating: expected at least one")
-        _check_range(layout, counts)
-        if most_rated is not None:
-            ratings = _most_rated(scan, counts, most_rated)
-        else:
-            wanted = None if only is None else counts.items[positions_of(only, counts.items)]
-            ratings = _to_ratings(scan.rows(wanted), _is_text(layout))
-    described = read_items(files, layout, ratings.item_ids.tolist())
-    segments = read_segments(files, layout, ratings.user_ids.tolist())
+    layout, counts = scan.layout, scan.counts()
+    damaged = counts.damaged + counts.rejected
+    damaged += 0 if lines is None else lines.lost_lines(counts)
+    if damaged and on_error == "raise":
+        raise ValueError(_first_damaged(scan) if lines is None else lines.first_damaged())
+    if not counts.rows.size:
+        raise ValueError(f"{scan.what} holds no rating: expected at least one")
+    _check_range(layout, counts)
+    if most_rated is not None:
+        ratings = _most_rated(scan, counts, most_rated)
+    else:
+        wanted = None if only is None else counts.items[positions_of(only, counts.items)]
+        ratings = _to_ratings(scan.rows(wanted), _is_text(layout))
     edition = _EDITIONS.get(int(counts.rows.sum())) if layout.source == "MovieLens" else None
     return replace(
         ratings,
-        titles=described.titles,
-        genres=described.genres,
-        segments=ratings.segments if layout.segment else segments,
         source=edition or layout.source,
-        checksum="" if files.path.is_dir() else checksum(files.path),
-        notes={"damaged": counts.damaged, "unrated": counts.unrated, **ratings.notes},
+        notes={"damaged": damaged, "unrated": counts.unrated, **ratings.notes},
     )
 
 
-def _check_gzip(files: Files, name: str) -> None:
-    """Read gzip to its end, where its checksum is: skipping lines must not hide a damaged file."""
-    with files.open(name) as file:
-        while file.read(1 << 20):
-            pass
+def _first_damaged(scan: Scan) -> str:
+    row, content, fault = scan.first_damaged() or (0, "", "")
+    return (
+        f"{scan.what} row {row}, counted from 1, is {content} ({fault}): drop or correct it, or "
+        "pass on_error='skip'"
+    )
 
 
 def _most_rated(scan: Scan, counts: ItemCounts, n_arms: int) -> Ratings:
@@ -283,7 +229,7 @@ def _of_users(segments: AnyArray, users: IntArray, user_ids: AnyArray) -> AnyArr
 
 
 def _is_text(layout: Layout) -> bool:
-    return layout.kind == "csv" and not layout.whole_ids
+    return layout.kind in ("csv", "json") and layout.items == ""
 
 
 def _as_integers(ids: AnyArray, positions: IntArray) -> tuple[AnyArray, IntArray]:
@@ -308,12 +254,11 @@ def _last_of_each_pair(users: IntArray, items: IntArray, n_items: int) -> IntArr
 
 
 def _check_range(layout: Layout, counts: ItemCounts) -> None:
-    if np.isnan(counts.high):
-        raise ValueError(f"a rating in {layout.name} is NaN: expected numbers; drop these rows")
     low, high = layout.bounds
     for value in (counts.low, counts.high):
         if not low <= value <= high:
             raise ValueError(
                 f"rating {value:g} in {layout.name}: expected {low:g} to {high:g}, as in "
-                f"{layout.source}; for another scale name the columns"
+                f"{layout.source}; for another scale name the columns, or give their positions: "
+                "user=0, item=1 and rating=2"
             )

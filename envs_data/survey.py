@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.envs_data.archive import UNREADABLE
 from cmab_gym.envs_data.arms import Arms
 from cmab_gym.envs_data.methods import Method, validate
 from cmab_gym.envs_data.pooled import Pooled
@@ -156,7 +155,7 @@ class Survey:
                 meta["reward_unit"],
                 meta["provenance"],
             )
-        except (OSError, ValueError, KeyError, TypeError, MemoryError, *UNREADABLE) as error:
+        except Exception as error:
             raise ValueError(
                 f"{path} is not a survey of format {FORMAT} ({type(error).__name__}: {error}); "
                 "rebuild it"

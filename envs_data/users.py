@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from cmab_gym.arrays import AnyArray
-from cmab_gym.envs_data.archive import Files
-from cmab_gym.envs_data.formats import Layout, first_line
+from cmab_gym.envs_data.archive import Files, UnreadableError
+from cmab_gym.envs_data.layout import Layout
+from cmab_gym.envs_data.text import first_line, lines
 
 # A line of users.dat: user, gender, age (the lowest of its bracket), occupation, zip code.
 _USER = re.compile(r"(\d+)::([FM])::(\d+)::\d+::\S*")
@@ -34,22 +35,31 @@ def read_segments(files: Files, layout: Layout, wanted: Sequence[Any]) -> AnyArr
     for name in files.names if layout.items == "movies" else ():
         if name == layout.name or name.rpartition("/")[0] != folder:
             continue
-        if _USER.fullmatch(first_line(files.head(name, strict=False)).strip()):
+        if _USER.fullmatch(_first_line(files, name)):
             return _segments(files, name, wanted)
     return None
 
 
+def _first_line(files: Files, name: str) -> str:
+    """Return the first line of a file; "" if the file is damaged and may be of another data set."""
+    try:
+        return first_line(files.head(name))[1].strip()
+    except UnreadableError:
+        if files.archive is not None or name.rpartition("/")[2] == "users.dat":
+            raise
+        return ""
+
+
 def _segments(files: Files, name: str, wanted: Sequence[Any]) -> AnyArray:
     segment_of = {}
-    with files.open(name) as file:
-        for number, raw in enumerate(file, start=1):
-            line = raw.decode("utf-8-sig", errors="replace").strip()
-            found = _USER.fullmatch(line)
-            if line and found is None:
-                raise ValueError(
-                    f"{files.path}: {name} line {number} is {line[:200]!r}: expected "
-                    "user::gender::age::occupation::zip"
-                )
-            if found is not None:
-                segment_of[int(found[1])] = f"{found[2]}-{found[3]}"
+    for number, raw in lines(files.blocks(name), files.title(name)):
+        line = raw.decode("utf-8-sig", errors="replace").strip()
+        found = _USER.fullmatch(line)
+        if line and found is None:
+            raise UnreadableError(
+                f"{files.title(name)} line {number} is {line[:200]!r}: expected "
+                "user::gender::age::occupation::zip"
+            )
+        if found is not None:
+            segment_of[int(found[1])] = f"{found[2]}-{found[3]}"
     return np.array([segment_of.get(user, "") for user in wanted])

@@ -18,8 +18,9 @@ from cmab_gym.envs_data.archive import stamp
 from cmab_gym.envs_data.arms import Arms, genre_arms, listed_arms, most_rated_arms
 from cmab_gym.envs_data.cache import locate
 from cmab_gym.envs_data.methods import Method
+from cmab_gym.envs_data.options import ReadOptions
 from cmab_gym.envs_data.ratings import Ratings
-from cmab_gym.envs_data.reader import frame_ratings, read_ratings, read_table
+from cmab_gym.envs_data.reader import frame_ratings, read_ratings
 from cmab_gym.envs_data.split import Split
 from cmab_gym.envs_data.survey import Survey, take_survey
 from cmab_gym.models.histogram import HistogramModel
@@ -32,11 +33,11 @@ N_ARMS = 20
 
 def ratings_model(
     data: str | Path | pd.DataFrame | Ratings | Survey | None = None,
-    user: str = "",
-    item: str = "",
-    rating: str = "",
-    category: str = "",
-    time: str = "",
+    user: str | int = "",
+    item: str | int = "",
+    rating: str | int = "",
+    category: str | int = "",
+    time: str | int = "",
     n_arms: int | None = None,
     items: Sequence[Any] | None = None,
     genres: str = "",
@@ -45,7 +46,7 @@ def ratings_model(
     split: str = "heavy-users",
     split_seed: int = 0,
     segment: str = "",
-    segment_by: str = "",
+    segment_by: str | int = "",
     method: str = "mean",
     deviations: float = 1.0,
     delta: float = 0.05,
@@ -55,12 +56,20 @@ def ratings_model(
     mask: float = 0.0,
     pad: float = 0.0,
     mask_seed: int = 0,
+    separator: str = "",
+    encoding: str = "utf-8",
+    quote: str = '"',
+    escape: str = "",
+    not_rated: float | Sequence[float] = (),
     on_error: str = "raise",
 ) -> HistogramModel:
     """Build the model of `CMAB-Ratings-v0`; the arguments are those of `RatingsEnv`."""
+    options = ReadOptions(
+        user, item, rating, category, time, segment_by, separator, encoding, quote, escape,
+        not_rated, on_error,
+    )  # fmt: skip
     if isinstance(data, Survey):
-        columns = (user, item, rating, category, time, segment_by)
-        if any((*columns, n_arms, items is not None, genres, segment)):
+        if options.changed() or n_arms is not None or items is not None or genres or segment:
             raise ValueError(
                 "data is a Survey: expected only mask, pad and mask_seed; columns and arms are "
                 "chosen when a survey is taken"
@@ -68,7 +77,6 @@ def ratings_model(
         return data.model(mask, pad, mask_seed)
     listed = None if items is None else tuple(items)
     choice = _ArmChoice(category != "", n_arms, listed, genres, genre_draw)
-    columns = (user, item, rating, category, time, segment_by)
     plan = _Plan(
         choice,
         Split(train_share, split, split_seed, segment),
@@ -79,11 +87,14 @@ def ratings_model(
     if isinstance(data, str | Path):
         path = locate(data).resolve()
         file = (str(path), stamp(path))
-        survey = _survey_of_file(file, columns, on_error, plan)
+        survey = _survey_of_file(file, options, plan)
     else:
-        if on_error != "raise":
-            raise ValueError("on_error is for files: expected a path; use frame.dropna()")
-        ratings = data if isinstance(data, Ratings) else frame_ratings(data, *columns)
+        ratings = data if isinstance(data, Ratings) else frame_ratings(data, options)
+        if ratings is data and options.changed():
+            raise ValueError(
+                f"data is Ratings: expected no {', '.join(options.changed())}; they are chosen "
+                "when ratings are read"
+            )
         survey = plan.take(ratings)
     return survey.model(mask, pad, mask_seed)
 
@@ -166,19 +177,13 @@ def _numbers(name: str, values: ArrayLike | None) -> tuple[float, ...] | None:
 @lru_cache(maxsize=4)  # an evaluation asks for the same survey once for each batch
 def _survey_of_file(
     file: tuple[str, Hashable],
-    columns: tuple[str, ...],
-    on_error: Any,
+    options: ReadOptions,
     plan: _Plan,
 ) -> Survey:
     """Read and survey a file, given by its path and a stamp that changes with it."""
     # With `only` or `most_rated`, a file of any size needs little memory.
-    arms = plan.arms
-    limits: dict[str, Any] = {"most_rated": arms.most_rated, "only": arms.items}
-    if any(columns):
-        ratings = read_table(file[0], *columns, on_error=on_error, **limits)
-    else:
-        ratings = read_ratings(file[0], on_error=on_error, **limits)
-    return plan.take(ratings)
+    limits: dict[str, Any] = {"most_rated": plan.arms.most_rated, "only": plan.arms.items}
+    return plan.take(read_ratings(file[0], options, **limits))
 
 
 def from_ratings(source: Any, **env_kwargs: Any) -> gym.Env[Any, Any]:
@@ -236,13 +241,14 @@ class RatingsEnv(BanditEnv):
 
     Arguments:
         data: the ratings: path of a known archive (see `cmab_gym.envs_data.read_ratings`), or name
-            of a fetched data set; path of a CSV or Parquet file, with the names of its columns; a
-            pandas frame, with the names of its columns; `Ratings`; or a `Survey`.
-        user, item, rating: names of the columns; needed unless the format is known. A rating of 0
-            counts like any other; only in the Goodreads interactions does it mean "no rating".
+            of a fetched data set; path of a CSV or Parquet file or of JSON lines, with the names of
+            its columns; a pandas frame, with the names of its columns; `Ratings`; or a `Survey`.
+        user, item, rating: names of the columns; needed unless the format is known. In a file
+            without a header, their positions, counted from 0. A rating of 0 counts like any other,
+            except in the Goodreads interactions, or with not_rated=0.
         category: name of a column whose values are the arms, instead of items. All of a user's
             ratings of a category count; of several ratings of one item, only the last one does.
-        time: name of a column of integer times, for split="by-time".
+        time: name of a column of times, integers or dates, for split="by-time".
         n_arms: how many of the most rated items are arms; default 20, or all if there are fewer;
             with `category`, all categories.
         items: ids of the items that are arms, instead of n_arms.
@@ -264,7 +270,8 @@ class RatingsEnv(BanditEnv):
             ratings: for decimal ratings, of which few users give the same. The rewards, the means
             and the pseudo-rewards are those of the rounded ratings.
         mask, pad, mask_seed: as in `MovieLensEnv`; default 0.
-        on_error: "raise" (default), or "skip" to leave out damaged lines of a file.
+        separator, encoding, quote, escape, not_rated, on_error: how the file is written, and what
+            to do with damaged rows; see `cmab_gym.envs_data.ReadOptions`.
         horizon, step_info, draws, render_mode: see `BanditEnv`.
 
     Registered ids:

@@ -4,14 +4,13 @@ import gzip
 import json
 import re
 import zipfile
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from cmab_gym.envs_data import read_ratings, read_table
+from cmab_gym.envs_data import ReadOptions, read_ratings
 
 DAT = b"1::3952::5::978300760\n6040::1::3::978300761\n"
 MOVIES_DAT = "1::Toy: Story::2 (1995)::Animation|Comedy\n3952::Café (2000)::Drama\n".encode(
@@ -209,7 +208,7 @@ def test_only_the_listed_items_are_kept(items, tmp_path):
     read = read_ratings(path, only=items)
     assert read.item_ids.tolist() == [9]
     assert_array_equal(read.stars, [1, 2])
-    own = read_table(path, "user_id", "book_id", "rating", only=items)
+    own = read_ratings(path, ReadOptions("user_id", "book_id", "rating"), only=items)
     assert_array_equal(own.stars, [1, 2])
     with pytest.raises(ValueError, match=r"item 7 has no rating: expected ids such as 9, 8"):
         read_ratings(path, only=[9, 7])
@@ -269,7 +268,7 @@ def test_skipping_lines_does_not_hide_a_damaged_file(tmp_path):
     path = tmp_path / "r.json.gz"
     path.write_bytes(bytes(content))
     with pytest.raises(ValueError, match=r"r.json.gz cannot be read \(BadGzipFile"):
-        read_ratings(path, on_error="skip")
+        read_ratings(path, ReadOptions(on_error="skip"))
 
 
 def test_only_the_most_rated_items_are_kept(tmp_path):
@@ -306,7 +305,7 @@ def test_a_damaged_line_is_named_or_skipped_and_counted(content, line, text, tmp
         read_ratings(path)
     assert f"line {line} is {text!r}" in str(caught.value)
     assert str(path) in str(caught.value)
-    read = read_ratings(path, on_error="skip")
+    read = read_ratings(path, ReadOptions(on_error="skip"))
     assert read.notes["damaged"] == 1
     assert read.stars.size >= 2
 
@@ -315,7 +314,10 @@ def test_a_damaged_line_is_named_or_skipped_and_counted(content, line, text, tmp
     ("content", "message"),
     [
         (b"1::2::7::0\n", "rating 7 in file: expected 0.5 to 5"),
-        (b"userId,movieId,rating,timestamp\n1,2,nan,3\n", "a rating in file is NaN"),
+        (
+            b"userId,movieId,rating,timestamp\n1,2,nan,3\n",
+            r"line 2 is '1,2,nan,3' \(rating is not a finite number\)",
+        ),
         (b"userId,movieId,rating,timestamp\n1,2,-1,3\n", "rating -1 in file"),
         (b"userId,movieId,rating,timestamp\n", "holds no rating"),
         (b"a,b,c\n1,2,3\n", "is not in a known format.*user=, item= and rating="),
@@ -338,7 +340,7 @@ def test_missing_and_ambiguous_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match="holds several ratings files"):
         read_ratings(tmp_path)
     with pytest.raises(ValueError, match="unknown on_error 'ignore'"):
-        read_ratings(tmp_path / "a.csv", on_error="ignore")
+        ReadOptions(on_error="ignore")
 
 
 def test_an_archive_cannot_write_outside_its_folder_or_fill_the_disk(tmp_path):
@@ -366,13 +368,9 @@ def test_damaged_files_are_named(tmp_path):
     ):
         path = tmp_path / name
         path.write_bytes(content)
-        read = (
-            partial(read_table, path, "u", "i", "r")
-            if name == "parquet"
-            else partial(read_ratings, path)
-        )
-        with pytest.raises(ValueError, match=rf"{name}.*(cannot be read|known format)"):
-            read()
+        options = ReadOptions("u", "i", "r") if name == "parquet" else ReadOptions()
+        with pytest.raises(ValueError, match=rf"{name}.*(cannot be read|damaged)"):
+            read_ratings(path, options)
 
 
 def test_the_real_archives_have_their_published_sizes(raw_data):

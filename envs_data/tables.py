@@ -1,0 +1,93 @@
+"""Tables of ratings whose columns the user names: CSV files, JSON lines and Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cmab_gym.envs_data.archive import Files, reading
+from cmab_gym.envs_data.layout import Layout, candidates, header_of, json_object, read_head
+from cmab_gym.envs_data.options import ReadOptions
+from cmab_gym.envs_data.text import first_line
+
+_NOT_AN_ID = {dict: "a JSON object", list: "a JSON array", bool: "true or false"}
+_DELIMITERS = (",", ";", "\t", "|", "::")
+
+
+@dataclass(frozen=True)
+class Table:
+    """The beginning of a file that holds a table."""
+
+    name: str
+    kind: str
+    columns: tuple[Any, ...]
+    delimiter: str = ""
+    skip: int = 0
+    row: Mapping[str, Any] = field(default_factory=dict)  # the first one of JSON lines
+
+
+def find_table(files: Files, options: ReadOptions) -> Layout:
+    """Find the table with the named columns among files."""
+    tables = [each for name in candidates(files) if (each := read_columns(files, name, options))]
+    if not tables:
+        raise ValueError(
+            f"{files.path} holds no table: expected a CSV or Parquet file, or JSON lines"
+        )
+    if len(tables) == 1:
+        chosen = tables
+        # DuckDB ignores the case of names.
+        options.check_columns(files.title(tables[0].name), tables[0].columns, _fold)
+    else:
+        chosen = [table for table in tables if set(options.columns.values()) <= set(table.columns)]
+    if len(chosen) != 1:
+        listed = "; ".join(f"{table.name} has {list(table.columns)}" for table in tables[:8])
+        raise ValueError(
+            f"{files.path}: {len(chosen)} of its tables have the columns "
+            f"{list(options.columns.values())}: expected one; pass its own path ({listed})"
+        )
+    table = chosen[0]
+    options.check_columns(files.title(table.name), table.columns, _fold)
+    for role in {"user", "item", "category"} & options.columns.keys():
+        _check_json_id(files.title(table.name), options.columns[role], table.row)
+    names = {role: str(column) for role, column in options.columns.items()}
+    item = names.get("item", "")
+    return Layout(
+        table.name, table.name, table.kind, tuple(map(str, table.columns)), table.skip,
+        table.delimiter, user=names["user"], item=names.get("category", item),
+        rating=names["rating"], time=names.get("time", ""), segment=names.get("segment_by", ""),
+        pair_item=item,
+    )  # fmt: skip
+
+
+def read_columns(files: Files, name: str, options: ReadOptions) -> Table | None:
+    """Read the columns of a table; None if a file holds none."""
+    head = read_head(files, name)
+    if head.startswith(b"PAR1"):
+        import pyarrow.parquet as pq
+
+        with reading(files.title(name)):
+            return Table(name, "parquet", tuple(pq.read_schema(files.on_disk(name)).names))
+    number, line = first_line(head, options.encoding)
+    if row := json_object(line):
+        return Table(name, "json", tuple(row), row=row)
+    delimiter = options.separator or max(_DELIMITERS, key=line.count)
+    header = header_of(line, delimiter)
+    if len(header) < 2 or "\0" in line:
+        return None
+    if options.by_position:
+        return Table(name, "csv", tuple(range(len(header))), delimiter)
+    return Table(name, "csv", tuple(header), delimiter, number)
+
+
+def _check_json_id(table: str, column: Any, row: Mapping[str, Any]) -> None:
+    kind = _NOT_AN_ID.get(type(row.get(column)))
+    if kind:
+        raise ValueError(
+            f"column {column!r} holds {kind} in {table}: expected integers or text; name another "
+            "column"
+        )
+
+
+def _fold(name: Any) -> Any:
+    return name.casefold() if isinstance(name, str) else name
