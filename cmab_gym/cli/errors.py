@@ -34,12 +34,14 @@ def print_error(
     Args:
         error: the error, or its text.
         option_of: the option of each parameter that has another name in Python: with
-            {"n_jobs": "--jobs"}, "n_jobs=2" is printed as "--jobs 2".
+            {"n_jobs": "--jobs"}, "n_jobs=2" is printed as "--jobs 2"; and with
+            {"pad": "--set pad="}, "pad=2" as "--set pad=2".
         traceback: an error whose traceback is printed first, for `--debug`.
     """
     text = str(error)
     for parameter, option in option_of.items():
-        text = re.sub(rf"\b{parameter}=", f"{option} ", text)
+        replacement = option if option.endswith("=") else f"{option} "
+        text = re.sub(rf"\b{parameter}=", replacement, text)
     if traceback is not None:
         _print("".join(format_exception(traceback)))
     _print(f"cmab-gym: error: {text}")

@@ -12,6 +12,16 @@ from cmab_gym.cli.errors import UsageError
 from cmab_gym.cli.values import AddAgents, AddKeywords, checkpoints, jobs, whole
 from cmab_gym.versions import version_of
 
+_WORKERS = {"n_jobs": "--jobs", "scheduler": "--scheduler"}
+# Keyword arguments of environments that errors tell the user to pass.
+_SET = {
+    name: f"--set {name}="
+    for name in (
+        *("user", "item", "rating", "category", "time", "segment_by", "genres"),
+        *("separator", "encoding", "quote", "escape", "not_rated", "on_error", "data"),
+    )
+}
+
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of the command line."""
@@ -89,7 +99,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         default="results",
         help="folder for the results; replaces those of an earlier run (default results)",
     )
-    run.set_defaults(command="run:run")
+    run.set_defaults(command="run:run", option_of={**_WORKERS, **_SET})
 
 
 def _add_sweep(sweep: argparse.ArgumentParser) -> None:
@@ -188,6 +198,7 @@ def _add_environment(command: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="keyword arguments of the environment, such as task=movie pad=0.4",
     )
+    command.set_defaults(option_of=_SET)
 
 
 def _add_seed(command: argparse.ArgumentParser) -> None:
@@ -201,7 +212,7 @@ def _add_workers(command: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="run on the workers of a Dask cluster instead, such as tcp://host:8786",
     )
-    command.set_defaults(option_of={"n_jobs": "--jobs", "scheduler": "--scheduler"})
+    command.set_defaults(option_of=_WORKERS)
 
 
 def _add_jobs(command: argparse.ArgumentParser, default: int) -> None:

@@ -70,8 +70,8 @@ class AddKeywords(argparse.Action):
         """Add the values of one occurrence of the option."""
         keywords = dict(getattr(namespace, self.dest))
         for text in values:
-            key, _, value = text.partition("=")
-            if not key or not value:
+            key, equals, value = text.partition("=")
+            if not key or not equals:
                 raise UsageError(f"{option} {quote(text)}: expected KEY=VALUE, such as task=movie")
             if key in keywords:
                 raise UsageError(

@@ -4,13 +4,14 @@ import gzip
 import json
 import re
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from cmab_gym.envs_data import ReadOptions, read_ratings
+from cmab_gym.envs_data import ReadOptions, read_ratings, reader
 
 DAT = b"1::3952::5::978300760\n6040::1::3::978300761\n"
 MOVIES_DAT = "1::Toy: Story::2 (1995)::Animation|Comedy\n3952::Café (2000)::Drama\n".encode(
@@ -262,6 +263,51 @@ def test_a_damaged_items_file_is_named(name, content, text, tmp_path):
         read_ratings(path)
 
 
+QUOTED = b"u,t,i,r\n1,x,3,4\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        # A quote swallows the rest, or all lines up to the next quote.
+        (QUOTED + b'2,"x,3,4\n' + b"3,x,3,4\n" * 50, 3),
+        (QUOTED + b'2,"x,3,4\n' + b"3,x,3,4\n" * 50 + b'4,"x,3,4\n' + b"5,x,3,4\n", 3),
+        (QUOTED * 1 + b'2,"a\n\nb",3,4\n' + b'2,"x,3,4\n' + b"3,x,3,4\n" * 50, 6),
+        (QUOTED + b"2," + b"x" * 40_000_000 + b",3,4\n3,x,3,4\n", 3),  # longer than any buffer
+    ],
+)
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_lines_are_never_lost_unseen(content, line, on_error, tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"r.csv line {line} (is|begins with) .*2,"):
+        read_ratings(path, ReadOptions("u", "i", "r", on_error=on_error))
+
+
+def test_every_line_is_in_a_row_or_counted(tmp_path):
+    path = tmp_path / "r.csv"
+    options = ReadOptions("u", "i", "r", on_error="skip")
+    path.write_bytes(b'\n\nu,t,i,r\n1,"a\n\nb",3,4\n\n2,"c\nd",3\n   \n3,"e",x,y\r\n4,"f",3,4')
+    read = read_ratings(path, options)
+    assert (read.user_ids.tolist(), read.notes["damaged"]) == ([1, 4], 4)
+    with pytest.raises(ValueError, match=r"line 8 is '2,\"c' \(it does not have 4 fields"):
+        read_ratings(path, replace(options, on_error="raise"))
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "r.csv"
+    path.write_bytes(CSV * 10)
+    whole = reader.read_items
+
+    def cut(*arguments):
+        path.write_bytes(CSV)
+        return whole(*arguments)
+
+    monkeypatch.setattr(reader, "read_items", cut)
+    with pytest.raises(ValueError, match=r"r.csv changed while it was read"):
+        read_ratings(path, ReadOptions(on_error="skip"))
+
+
 def test_skipping_lines_does_not_hide_a_damaged_file(tmp_path):
     content = bytearray(gzip.compress(json_lines(JSON * 20_000), 0))
     content[30_000:30_040] = b"x" * 40
@@ -289,6 +335,10 @@ def test_only_the_most_rated_items_are_kept(tmp_path):
         (CSV + b"3,,3,1\r\n", 4, "3,,3,1"),
         (CSV + b"3,4,five,1\r\n", 4, "3,4,five,1"),
         (CSV + b"3,4,1_0,1\r\n", 4, "3,4,1_0,1"),
+        (CSV + b"1,007,3,1\r\n", 4, "1,007,3,1"),
+        (CSV + b"1,4,3,05\r\n", 4, "1,4,3,05"),
+        (CSV + b"99999999999999999999,4,3,1\r\n", 4, "99999999999999999999,4,3,1"),
+        (CSV.replace(b"\r", b"") + b"1,4,x,1\r\n", 4, "1,4,x,1"),
         (CSV + b"3,4,5,1.5\r\n", 4, "3,4,5,1.5"),
         (CSV + b"3,4,5,\r\n", 4, "3,4,5,"),
         (CSV + b"1.4,4,5,1\r\n", 4, "1.4,4,5,1"),
