@@ -76,7 +76,7 @@ def test_items_without_an_arm_do_not_count():
     ("arguments", "message"),
     [
         ({"share": 1.0}, "leaves none of 5 users for the test"),
-        ({"share": 0.8}, r"arm 0 \(item 7\) has no test rating at train_share=0.8"),
+        ({"share": 0.8}, r"arm 1 \(item 8\) has no test rating at train_share=0.8"),
         ({"support": [1, 2, 3]}, r"rating 4: expected one of \[1. 2. 3.\]"),
     ],
 )
@@ -95,9 +95,9 @@ def test_the_support_comes_from_the_data_unless_it_is_given():
 
 
 def test_a_survey_records_how_many_entries_its_test_users_violate():
-    rows = [(1, 7, 5), (1, 8, 1), (2, 7, 5), (2, 8, 2), (3, 7, 5), (3, 8, 4), (4, 7, 1), (4, 8, 1)]
-    survey = survey_of(rows, share=0.3)  # users 1 and 2 train, 3 and 4 test
-    # s_87(5) = 1.5, but user 3 gives 4; s_78(4) unknown, 5; s_87(1) and s_78(1): user 4.
+    rows = [(4, 7, 5), (4, 8, 1), (3, 7, 5), (3, 8, 2), (2, 7, 5), (2, 8, 4), (1, 7, 1), (1, 8, 1)]
+    survey = survey_of(rows, share=0.3)  # users 4 and 3 train, 2 and 1 test
+    # s_87(5) = 1.5, but user 2 gives 4; s_78(4) unknown, 5; s_87(1) and s_78(1): user 1.
     assert survey.provenance["test_half"] == {
         "entries": 4,
         "violated": 1,
