@@ -9,7 +9,8 @@ from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.evaluation import evaluate
 from cmab_gym.theory import analyse
 
-# Mean and standard deviation over 1,000 trials at round 4800, with the published parameters; by pad.
+# Mean and standard deviation over 1,000 trials at round 4800, with the published parameters. The
+# correlated agents' are by pad.
 UCB, TS = (1890.4, 14.4), (1368.7, 48.2)
 MOVIES = {
     0.1: {"c-ucb": (167.1, 98.8), "c-ts": (152.3, 94.7)},
