@@ -60,6 +60,17 @@ def _naming(path: Path, do: Write, argument: Path) -> None:
         raise kind(f"{path} could not be written ({error.strerror or error})") from error
 
 
+def check_plain(path: Path) -> None:
+    """Refuse a link, a folder, a pipe or a device where a file is to be written.
+
+    Raises:
+        ValueError: there is one; a link is not followed.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        kind = "link" if path.is_symlink() else "folder" if path.is_dir() else "device"
+        raise ValueError(f"{path} is a {kind}: expected a file, or nothing; delete it")
+
+
 def checksum(path: Path, algorithm: str = "sha256") -> str:
     """Return the checksum of a file in hexadecimal digits."""
     # MD5 only recognises a published file; it does not defend against a forger.

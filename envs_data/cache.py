@@ -9,6 +9,7 @@ from pathlib import Path
 import platformdirs
 
 from cmab_gym.envs_data.datasets import DATASETS, Dataset, dataset
+from cmab_gym.envs_data.kinds import misfit
 from cmab_gym.files import checksum, write_whole
 
 FOLDER_VARIABLE = "CMAB_GYM_DATA"
@@ -74,11 +75,14 @@ def verify(name: str | Dataset) -> None:
         name: a key of `DATASETS`, or a `Dataset` of your own.
 
     Raises:
-        ValueError: `name` is not a known data set, the checksum differs, or none is known.
+        ValueError: `name` is not a known data set, the checksum differs, or none is known; or only
+            a recorded checksum is known, and the file is of another kind, such as a web page.
         FileNotFoundError: the data set is not in the cache.
     """
     wanted = dataset(name)
     path = cached_path(wanted)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: expected the file of {wanted.name!r}; delete it")
     if not path.is_file():
         raise FileNotFoundError(
             f"{path} does not exist: expected data set {wanted.name!r}; fetch it, or save "
@@ -96,6 +100,18 @@ def verify(name: str | Dataset) -> None:
             f"{path} has checksum {found}: expected {expected}; it was changed or is another file: "
             f"delete it and fetch {wanted.name!r} again"
         )
+    if wanted.checksum is None:
+        check_kind(wanted, path, f"delete it and {record_path(wanted)}, and fetch it again")
+
+
+def check_kind(wanted: Dataset, path: Path, remedy: str) -> None:
+    """Refuse a file of a data set whose content does not fit its name.
+
+    Raises:
+        ValueError: it does not; `remedy` says what to do.
+    """
+    if reason := misfit(path, wanted.file):
+        raise ValueError(f"{path} is {reason}: expected {wanted.title}; {remedy}")
 
 
 def expected_checksum(wanted: Dataset) -> str | None:

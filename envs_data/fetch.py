@@ -14,6 +14,7 @@ from cmab_gym import checks
 from cmab_gym.envs_data.cache import (
     FOLDER_VARIABLE,
     cached_path,
+    check_kind,
     checksum_like,
     expected_checksum,
     record_checksum,
@@ -21,7 +22,9 @@ from cmab_gym.envs_data.cache import (
     verify,
 )
 from cmab_gym.envs_data.datasets import Dataset, dataset
+from cmab_gym.envs_data.kinds import misfit
 from cmab_gym.envs_data.transfer import Interrupted, Progress, Refused, Transfer
+from cmab_gym.files import check_plain
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # seconds between attempts, doubled each time
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -70,8 +73,11 @@ def fetch(
         verify(source)
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
+    lock = path.with_name(f".{path.name}.lock")
+    check_plain(lock)
+    with FileLock(lock):
         if not path.is_file():
+            check_plain(path)
             if accept is not None and accept(source.terms) is False:
                 raise ValueError(f"the terms of {source.name!r} were refused: nothing was fetched")
             partial = path.with_name(f"{path.name}.partial")
@@ -79,6 +85,7 @@ def fetch(
             transfer = Transfer(source.url, partial, source.size, pinned, timeout, progress)
             _download(source, transfer, attempts)
         elif expected_checksum(source) is None:
+            check_kind(source, path, "delete it and fetch it again")
             record_checksum(source, path)
     return path
 
@@ -129,6 +136,12 @@ def _check(source: Dataset, transfer: Transfer) -> None:
     """Compare the complete file with its checksum, or record the checksum of a first download."""
     expected = expected_checksum(source)
     if expected is None:
+        if reason := misfit(transfer.partial, source.file):
+            transfer.discard()
+            raise ValueError(
+                f"{source.url} sent {source.file}, but it is {reason}; nothing was kept: open the "
+                "address in a browser, or pass another address with url=..."
+            )
         record_checksum(source, transfer.partial)
     elif (found := checksum_like(expected, transfer.partial)) != expected:
         transfer.discard()

@@ -12,12 +12,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from cmab_gym.files import check_plain, write_whole
 
 Progress = Callable[[int, int | None], object]
 
+# Bytes that a server may send without saying how many, where the size is not known either.
+MOST_BYTES = 10**10
 _CHUNK = 1 << 18
 _GONE = (404, 410)
 _TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
@@ -75,10 +80,14 @@ class Transfer:
 
         Raises:
             Interrupted: the transfer broke off; another attempt may succeed.
-            Refused: the server has no such file, does not send it, or has no valid certificate.
-            ValueError: the file has another size; nothing is kept.
+            Refused: the server has no such file, does not send it, has no valid certificate, or
+                sends on from https to another protocol.
+            ValueError: the file has another size; nothing is kept. Or a link, a folder or a device
+                is in the place of the partial file.
             OSError: the partial file cannot be written.
         """
+        check_plain(self.partial)
+        check_plain(self.version_file)
         n_kept, version = self._kept()
         if n_kept and n_kept == version.total:
             return  # an earlier call was stopped between the last byte and the check
@@ -106,7 +115,7 @@ class Transfer:
     def _open(self, headers: dict[str, str]) -> HTTPResponse:
         request = Request(self.url, headers=headers)  # noqa: S310 - the scheme is http or https
         try:
-            response: HTTPResponse = urlopen(request, timeout=self.timeout)  # noqa: S310
+            response = urlopen(request, self.timeout)
         except HTTPError as error:
             with error:
                 self._raise_for(error)
@@ -119,7 +128,7 @@ class Transfer:
         return response
 
     def _raise_for(self, error: HTTPError) -> NoReturn:
-        answer = f"answered {error.code} {error.reason}"
+        answer = " ".join(f"answered {error.code} {error.reason}".split())
         if error.code == 416:  # the partial file is longer than the file on the server
             self.discard()
         if error.code == 416 or error.code in _TRANSIENT:
@@ -137,13 +146,15 @@ class Transfer:
         free = shutil.disk_usage(self.partial.parent).free
         if total and free < total - start:
             raise OSError(errno.ENOSPC, f"{free:,} bytes are free and {total - start:,} needed")
-        with self.partial.open("ab" if start else "wb") as file:
+        with open(self.partial, "ab" if start else "wb", opener=_open_plain) as file:
             # Written after the old bytes are gone, so that they are never taken for this version.
             record = json.dumps(asdict(replace(version, total=total)))
-            self.version_file.write_text(record, encoding="utf-8")
+            write_whole(self.version_file, lambda part: part.write_text(record, encoding="utf-8"))
             for chunk in _chunks(response):
-                file.write(chunk)
                 start += len(chunk)
+                if start > (total or MOST_BYTES):
+                    self._refuse_size(f"sent more than {total or MOST_BYTES:,} bytes")
+                file.write(chunk)
                 if self.progress is not None:
                     self.progress(start, total)
             file.flush()
@@ -164,12 +175,16 @@ class Transfer:
                 raise Interrupted("sent a part of the file without its position")
             start, total = int(found[1]), None if found[2] == "*" else int(found[2])
         if total is not None and self.size not in (None, total):
-            self.discard()
-            raise ValueError(
-                f"{self.url} has a file of {total:,} bytes: expected {self.size:,}; nothing was "
-                "kept: pass the address of the right file with url=..."
-            )
+            self._refuse_size(f"has a file of {total:,} bytes")
         return start, self.size if total is None else total
+
+    def _refuse_size(self, what: str) -> NoReturn:
+        self.discard()
+        expected = f"at most {MOST_BYTES:,}" if self.size is None else f"{self.size:,}"
+        raise ValueError(
+            f"{self.url} {what}: expected {expected}; nothing was kept: pass the address of the "
+            "right file with url=..."
+        )
 
 
 @dataclass(frozen=True)
@@ -179,6 +194,33 @@ class _Version:
     url: str
     validator: str = ""
     total: int | None = None
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Follows a redirect, unless it leaves https: anyone on the way could then change the file."""
+
+    def redirect_request(
+        self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Request | None:
+        """Return the request of the new address.
+
+        Raises:
+            Refused: the new address has another protocol, and it is not https.
+        """
+        if urlsplit(newurl).scheme not in ("https", req.type):
+            raise Refused(f"{req.full_url} redirects to {newurl}, which is not {req.type}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def urlopen(request: Request, timeout: float) -> HTTPResponse:
+    """Send a request, and follow redirects that keep to its protocol or change to https."""
+    response: HTTPResponse = build_opener(_Redirects).open(request, timeout=timeout)
+    return response
+
+
+def _open_plain(path: str, flags: int) -> int:
+    """Open a file, but no link that was put there after the check."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def _validator(response: HTTPResponse) -> str:

@@ -1,15 +1,26 @@
 """A server with one file and many faults, to test downloads."""
 
 import contextlib
+import io
 import re
 import threading
+import zipfile
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
-CONTENT = np.random.default_rng(0).bytes(300_000)
-OTHER = CONTENT[::-1]
+
+def zipped(data):
+    """Return a zip archive with one file, 108 bytes longer than its data."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr(zipfile.ZipInfo("a.csv"), data)  # with a fixed date
+    return archive.getvalue()
+
+
+DATA = np.random.default_rng(0).bytes(300_000 - len(zipped(b"")))
+CONTENT, OTHER = zipped(DATA), zipped(DATA[::-1])
 ETAG = '"one"'
 
 
@@ -25,6 +36,8 @@ class Site:
     shift: int = 0  # how far before the requested position an answer starts
     length: bool = True  # whether answers state their length
     silent: threading.Event | None = None  # in the middle of the file, wait for this event
+    chunks: int = 0  # send the file so many times, in chunks and so without a length
+    location: str = "/file.zip"  # where /elsewhere redirects to
     requests: list = field(default_factory=list)
     url: str = ""
 
@@ -38,7 +51,7 @@ class Handler(BaseHTTPRequestHandler):
         site = self.server.site
         if self.path == "/elsewhere":
             self.send_response(302)
-            self.send_header("Location", "/file.zip")
+            self.send_header("Location", site.location)
             self.end_headers()
             return
         site.requests.append(dict(self.headers))
@@ -60,9 +73,17 @@ class Handler(BaseHTTPRequestHandler):
             self.send_response(200)
         for name, value in site.headers.items():
             self.send_header(name, value)
-        if site.length:
+        if site.chunks:
+            self.send_header("Transfer-Encoding", "chunked")
+        elif site.length:
             self.send_header("Content-Length", str(size - start))
         self.end_headers()
+        if site.chunks:
+            chunk = f"{size:x}\r\n".encode() + site.content + b"\r\n"
+            for _ in range(site.chunks):
+                self.wfile.write(chunk)
+            self.wfile.write(b"0\r\n\r\n")
+            return
         stop = site.cuts.pop(0) if site.cuts else size
         if site.silent is not None:
             self.wfile.write(site.content[start : stop // 2])

@@ -1,5 +1,7 @@
 import hashlib
 
+from file_server import zipped
+
 from cmab_gym.cli import main
 
 
@@ -20,8 +22,8 @@ def test_the_cache_is_listed_located_and_verified(tmp_path, monkeypatch, capsys)
 
 def test_a_file_that_matches_its_checksum_is_verified(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CMAB_GYM_DATA", str(tmp_path))
-    (tmp_path / "ml-latest.zip").write_bytes(b"ratings")
-    digest = hashlib.sha256(b"ratings").hexdigest()
+    (tmp_path / "ml-latest.zip").write_bytes(zipped(b"ratings"))
+    digest = hashlib.sha256(zipped(b"ratings")).hexdigest()
     (tmp_path / "ml-latest.zip.sha256").write_text(f"{digest}  ml-latest.zip\n")
     assert main(["data", "verify"]) == 0
     assert capsys.readouterr().out == "ml-latest: matches its checksum\n"

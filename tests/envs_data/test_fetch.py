@@ -1,4 +1,6 @@
+import gzip
 import hashlib
+import os
 import re
 import shutil
 import socket
@@ -8,8 +10,9 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
+from http.client import HTTPConnection
 from urllib.error import URLError
+from urllib.request import HTTPSHandler
 
 import pytest
 from file_server import CONTENT, ETAG, OTHER, serve
@@ -75,6 +78,100 @@ def test_a_redirect_is_followed(site, pinned):
     other = site.url.replace("file.zip", "elsewhere")
     assert fetch(pinned, url=other).read_bytes() == CONTENT
     assert len(site.requests) == 1
+
+
+def test_a_redirect_away_from_https_is_refused(site, pinned, folder, monkeypatch):
+    # A site without encryption under an https address, so that no certificate is needed.
+    def https_open(self, request):
+        return self.do_open(HTTPConnection, request)
+
+    monkeypatch.setattr(HTTPSHandler, "https_open", https_open)
+    secure = site.url.replace("http:", "https:")
+    assert fetch(pinned, url=secure).read_bytes() == CONTENT
+    (folder / "own.zip").unlink()
+    site.location = site.url
+    with pytest.raises(ConnectionError, match=rf"redirects to {site.url}, which is not https"):
+        fetch(pinned, url=secure.replace("file.zip", "elsewhere"))
+    assert names(folder) == []
+    site.location = secure  # from http to https is fine
+    other = site.url.replace("file.zip", "elsewhere")
+    assert fetch(pinned, url=other).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("location", "reason"),
+    [
+        ("file:///etc/passwd", "file:///etc/passwd' is not allowed"),
+        ("ftp://127.0.0.1/file.zip", "redirects to ftp://127.0.0.1/file.zip, which is not http"),
+        ("data:,ratings", "data:,ratings' is not allowed"),
+        ("/elsewhere", "infinite loop"),
+    ],
+)
+def test_a_redirect_that_leads_to_no_file_is_refused(site, pinned, folder, location, reason):
+    site.location = location
+    with pytest.raises(ConnectionError, match=f"{reason}.*: expected own.zip; pass another"):
+        fetch(pinned, url=site.url.replace("file.zip", "elsewhere"))
+    assert names(folder) == []
+
+
+def _link(path, target):
+    path.symlink_to(target)
+
+
+def _folder(path, _):
+    path.mkdir()
+
+
+def _pipe(path, _):
+    os.mkfifo(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="links and pipes of Unix")
+@pytest.mark.parametrize("place", [_link, _folder, _pipe])
+@pytest.mark.parametrize(
+    "name", ["own.zip.partial", "own.zip.partial.json", ".own.zip.lock", "own.zip"]
+)
+def test_a_link_folder_or_pipe_in_the_place_of_a_file_is_refused(
+    site, unknown, folder, tmp_path_factory, name, place
+):
+    victim = tmp_path_factory.mktemp("elsewhere") / "victim"
+    if name != "own.zip":  # a link to a file may take its place: see below
+        victim.write_text("precious")
+    place(folder / name, victim)
+    with pytest.raises(ValueError, match=rf"{name} is a (link|folder|device): expected a file"):
+        fetch(unknown)
+    assert site.requests == []
+    assert not victim.exists() or victim.read_text() == "precious"
+
+
+def test_a_link_that_is_put_in_place_of_the_partial_file_is_not_followed(
+    pinned, folder, tmp_path_factory, monkeypatch
+):
+    victim = tmp_path_factory.mktemp("elsewhere") / "victim"
+    victim.write_text("precious")
+    monkeypatch.setattr(transfer_module, "check_plain", lambda path: None)
+    (folder / "own.zip.partial").symlink_to(victim)
+    with pytest.raises(OSError, match=r"own\.zip\.partial"):
+        fetch(pinned)
+    assert victim.read_text() == "precious"
+
+
+def test_a_link_in_the_cache_is_read_but_never_written(site, unknown, folder, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "big.zip"
+    elsewhere.write_bytes(CONTENT)
+    (folder / "own.zip").symlink_to(elsewhere)
+    assert fetch(unknown).read_bytes() == CONTENT
+    verify(unknown)
+    elsewhere.write_bytes(OTHER)
+    with pytest.raises(ValueError, match="it was changed or is another file: delete it"):
+        verify(unknown)
+    assert site.requests == []
+
+
+def test_a_folder_in_the_cache_is_no_data_set(unknown, folder):
+    (folder / "own.zip").mkdir()
+    with pytest.raises(ValueError, match=r"own\.zip is a folder: expected the file of 'own'"):
+        verify(unknown)
 
 
 def test_a_file_of_unknown_length_is_downloaded(site, unknown):
@@ -215,6 +312,49 @@ def test_a_web_page_is_not_a_file(site, unknown, folder):
     assert names(folder) == []
 
 
+PAGE = b"\xef\xbb\xbf \n<!DOCTYPE html><title>Log in</title>"
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "kind"),
+    [
+        ("own.zip", PAGE, "not a whole zip archive"),
+        ("own.zip", CONTENT[:-30], "not a whole zip archive"),
+        ("own.json.gz", PAGE, "not a whole gzip file"),
+        ("own.json.gz", gzip.compress(CONTENT)[:-30], "not a whole gzip file"),
+        ("own.json.gz", gzip.compress(bytes(10_000_000)), "not a whole gzip file"),
+        ("own.csv", PAGE, "a web page"),
+    ],
+)
+def test_a_page_or_half_a_file_is_never_recorded(site, unknown, folder, file, content, kind):
+    site.content, site.length = content, False
+    site.headers = {"Content-Type": "application/octet-stream"}
+    wanted = replace(unknown, file=file)
+    with pytest.raises(
+        ValueError, match=rf"sent {file}, but it is {kind} \(it begins.*nothing was"
+    ):
+        fetch(wanted)
+    assert names(folder) == []
+    (folder / file).write_bytes(content)
+    with pytest.raises(ValueError, match=rf"{file} is {kind} .*; delete it and fetch it again"):
+        fetch(wanted)
+    assert names(folder) == [file]
+    record_path(wanted).write_text(hashlib.sha256(content).hexdigest())
+    with pytest.raises(ValueError, match=rf"{file} is {kind} .*; delete it and .*{file}.sha256"):
+        verify(wanted)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [("own.csv", b"u,i,r\n1,2,3\n"), ("own.json.gz", gzip.compress(b"{}" * 99)), ("own.dat", b"1")],
+)
+def test_files_that_are_what_their_names_say_are_recorded(site, unknown, file, content):
+    site.content = content
+    wanted = replace(unknown, file=file)
+    assert fetch(wanted).read_bytes() == content
+    verify(wanted)
+
+
 def test_an_empty_file_is_refused(site, unknown):
     site.content = b""
     with pytest.raises(ConnectionError, match="sent 0 bytes"):
@@ -259,6 +399,37 @@ def test_md5_checksums_are_accepted(site, pinned):
     assert fetch(replace(pinned, checksum=md5)).read_bytes() == CONTENT
     with pytest.raises(ValueError, match=f"expected md5:{'0' * 32}"):
         verify(replace(pinned, checksum=f"md5:{'0' * 32}"))
+
+
+@pytest.mark.parametrize("chunks", [0, 500])
+def test_more_bytes_than_the_size_are_refused_while_they_arrive(site, pinned, folder, chunks):
+    site.length, site.chunks = False, chunks
+    seen = []
+    with pytest.raises(ValueError, match="sent more than 100,000 bytes: expected 100,000; nothing"):
+        fetch(replace(pinned, size=100_000), progress=lambda done, total: seen.append(done))
+    assert max(seen, default=0) <= 100_000
+    assert names(folder) == []
+
+
+def test_a_file_without_any_known_size_has_a_limit(site, unknown, folder, monkeypatch):
+    monkeypatch.setattr(transfer_module, "MOST_BYTES", 1_000_000)
+    site.chunks = 500
+    with pytest.raises(ValueError, match="sent more than 1,000,000 bytes: expected at most 1,000,"):
+        fetch(unknown)
+    assert names(folder) == []
+    site.chunks = 1
+    assert fetch(unknown).read_bytes() == CONTENT
+
+
+def test_a_resumed_download_stops_at_its_size_too(site, pinned, folder):
+    site.cuts, site.length = [1000], False
+    with pytest.raises(ConnectionError):
+        fetch(pinned, attempts=1)
+    site.chunks = 500
+    with pytest.raises(ValueError, match="sent more than 300,000 bytes: expected 300,000"):
+        fetch(pinned)
+    assert site.requested_ranges == [None, "bytes=1000-"]
+    assert names(folder) == []
 
 
 def test_a_wrong_size_is_named_and_nothing_is_kept(site, pinned, folder):
@@ -328,11 +499,15 @@ def test_too_little_free_space_is_noticed_before_the_download(pinned, folder, mo
     assert names(folder) == []
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_full_disk_leaves_no_file(pinned, folder):
-    (folder / "own.zip.partial").symlink_to("/dev/full")
-    with pytest.raises(OSError, match=r"no room for .*nothing was kept"):
-        fetch(pinned)
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match=r"no room for .*nothing was kept"):
+            fetch(pinned)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert names(folder) == []
 
 
