@@ -87,6 +87,24 @@ class ReadOptions:
         """Return the names of the options that differ from their defaults."""
         return [each.name for each in fields(self) if getattr(self, each.name) != each.default]
 
+    def check_given(self, hint: str = "") -> None:
+        """Check that the columns of users, items and ratings are given.
+
+        Args:
+            hint: ends the error.
+
+        Raises:
+            ValueError: one of them is not given.
+        """
+        needed = ("user", "category" if self.category != "" else "item", "rating")
+        missing = [role for role in needed if getattr(self, role) == ""]
+        if missing:
+            raise ValueError(
+                f"{missing[0]}= is not given: expected user=, item= (or category=) and rating=, or "
+                "none of them for a known format, whose genres are arms with genres="
+                f"{hint or '; name the columns'}"
+            )
+
     def check_columns(
         self, table: str, header: Sequence[Any], fold: Callable[[Any], Any] = lambda name: name
     ) -> None:
@@ -100,16 +118,8 @@ class ReadOptions:
         Raises:
             ValueError: a column is not given, is missing, or is there several times.
         """
-        needed = ("user", "category" if self.category != "" else "item", "rating")
-        for role in _ROLES:
-            column = getattr(self, role)
-            if column == "" and role in needed:
-                raise ValueError(
-                    f"{role}= is not given: name the columns with {needed[0]}=, {needed[1]}= and "
-                    f"{needed[2]}=; {table} has {list(header)}"
-                )
-            if column == "":
-                continue
+        self.check_given(f"; {table} has {list(header)}")
+        for role, column in self.columns.items():
             if column not in header:
                 raise ValueError(
                     f"{role}={column!r} is not a column of {table}, which has {list(header)}: "

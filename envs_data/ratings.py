@@ -32,7 +32,7 @@ class Ratings:
             None where the source does not say.
         times: int64 (N,), when each rating was made; None where the source does not say.
         source: the name of the data set.
-        file: the name of the file it was read from, in the folder or archive.
+        file: the name of the file it was read from, if it was found in a folder or archive.
         checksum: SHA-256 of the file or archive.
         notes: counts of the rows left out on reading ("unrated", "duplicates", "damaged").
 

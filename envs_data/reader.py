@@ -76,7 +76,7 @@ def read_ratings(
         titles=described.titles,
         genres=described.genres,
         segments=ratings.segments if layout.segment else segments,
-        file=layout.name,
+        file="" if files.is_single else layout.name,
         checksum=digest,
     )
 

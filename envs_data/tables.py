@@ -29,6 +29,8 @@ class Table:
 
 def find_table(files: Files, options: ReadOptions) -> Layout:
     """Find the table with the named columns among files."""
+    if not files.is_single:
+        options.check_given()
     tables = [each for name in candidates(files) if (each := read_columns(files, name, options))]
     if not tables:
         raise ValueError(

@@ -79,11 +79,13 @@ def _fitting(
 
 
 def print_survey_notes(provenance: Mapping[str, Any]) -> None:
-    """Print on standard error what of a survey is missing: unused ratings, unknown pseudo-rewards.
+    """Print on standard error which ratings a survey used, and what is unknown.
 
     Args:
         provenance: that of a model or of results; empty if the rewards are not from a survey.
     """
+    if "file" in provenance:
+        print(f"ratings: {provenance['file']} ({provenance['source']})", file=sys.stderr)
     counts = provenance.get("left_out", {})
     some = [f"{count:,} {reason}" for reason, count in counts.items() if count]
     if some:

@@ -163,9 +163,10 @@ class _Plan:
 
     def take(self, ratings: Ratings) -> Survey:
         """Take the survey."""
-        arms, support, provenance = self.arms.of(ratings), self.reward_support, {}
+        arms, support = self.arms.of(ratings), self.reward_support
+        provenance: dict[str, Any] = {"file": ratings.file} if ratings.file else {}
         if self.round_to is not None:
-            support, provenance = self.round_to, {"round_to": list(self.round_to)}
+            support, provenance["round_to"] = self.round_to, list(self.round_to)
             ratings = ratings.rounded(support)
         return take_survey(ratings, arms, self.split, self.method, support, provenance)
 
