@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from cmab_gym import checks
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.checks import TrialError
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
 
-__all__ = ["Agent", "AgentError", "TrialError"]
+__all__ = [
+    "Agent",
+    "AgentError",
+    "NotReset",
+    "TrialError",
+    "checks_round",
+    "set_by_reset",
+    "unchecked_update",
+]
 
 
 @runtime_checkable
@@ -28,3 +39,62 @@ class Agent(Protocol):
 
 class AgentError(ValueError):
     """An agent raised an error, or did not return an arm."""
+
+
+class NotReset(AttributeError, ValueError):
+    """An agent was used before its `reset`."""
+
+
+class _SetByReset:
+    """An attribute that raises `NotReset` until `reset` sets it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, agent: object, owner: type) -> Any:
+        if agent is None:
+            return self
+        raise NotReset(
+            f"{owner.__name__} plays no trials yet, and has no {self._name}: call "
+            "reset(problem, trials, rng) first"
+        )
+
+
+def set_by_reset() -> Any:
+    """Declare an attribute of an agent's class that `reset` sets."""
+    return _SetByReset()
+
+
+Update: TypeAlias = Callable[[Any, IntArray, FloatArray], None]
+
+
+def checks_round(update: Update) -> Update:
+    """Decorate the `update` of an agent's class: it refuses what the problem cannot give.
+
+    The class has an attribute `_playing`, the problem and the number of trials, which `reset` sets.
+    An evaluation, whose rewards come from the environment, calls `unchecked_update`.
+
+    Raises:
+        ValueError: from the decorated method: the shapes are not (B,), an arm is not one of the
+            problem's, or the problem cannot give a reward.
+    """
+
+    @wraps(update)
+    def checked(agent: Any, arms: Any, rewards: Any) -> None:
+        problem, trials = agent._playing
+        rewards = checks.numbers("rewards", rewards)
+        if rewards.shape != (trials,):
+            raise ValueError(
+                f"rewards have shape {rewards.shape}: expected ({trials},), one for each trial"
+            )
+        problem.reward_index(rewards)
+        update(agent, checks.arms_in_range("arms", arms, trials, problem.n_arms), rewards)
+
+    checked.unchecked = update  # type: ignore[attr-defined]
+    return checked
+
+
+def unchecked_update(agent: Agent) -> Callable[[IntArray, FloatArray], None]:
+    """Return an agent's `update` without the checks of `checks_round`."""
+    unchecked = getattr(agent.update, "unchecked", None)
+    return agent.update if unchecked is None else partial(unchecked, agent)

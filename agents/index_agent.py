@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.random import Generator
 
-from cmab_gym import checks
+from cmab_gym.agents.api import checks_round, set_by_reset
 from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import History
@@ -54,7 +54,8 @@ class IndexAgent:
         history: the pulls and rewards of the trials so far.
     """
 
-    history: History
+    history: History = set_by_reset()
+    _playing: tuple[BanditProblem, int] = set_by_reset()
 
     def __init__(self, policy: IndexPolicy) -> None:
         if isinstance(policy, type | str) or not callable(getattr(policy, "index", None)):
@@ -73,26 +74,31 @@ class IndexAgent:
         """Begin new trials: see `Agent.reset`; `rng` may also be a seed or a NumPy generator."""
         self.rng = as_streams(rng, trials)
         self.history = self._new_history(problem, trials)
+        self._playing = problem, trials
+        self._acted = False  # since the last update
 
     def act(self) -> IntArray:
         """Choose the arm with the largest index, ties broken at random, int64 (B,)."""
         index, allowed = self._index(), self.allowed_arms()
+        self._acted = True
         if allowed is not None:
             # Above the -infinity of the others, even if the policy returns that.
             index = np.where(allowed, np.maximum(index, -sys.float_info.max), -np.inf)
         return argmax_with_random_ties(index, self.rng.uniform())
 
+    @checks_round
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Add the pulls and their rewards to the history.
 
         Raises:
-            ValueError: an arm is not in the problem, or the shapes are not (B,).
+            ValueError: an arm or a reward is not one of the problem's, or the shapes are not (B,).
         """
-        trials, n_arms = self.history.pulls.shape
-        rewards = np.asarray(rewards, dtype=np.float64)
-        if rewards.shape != (trials,):
-            raise ValueError(f"rewards have shape {rewards.shape}: expected ({trials},)")
-        self._learn(checks.arms_in_range("arms", arms, trials, n_arms), rewards)
+        if not self._acted and self.history.t <= 1:
+            # Pulls that act() did not choose, such as logged ones: the history must keep all that a
+            # policy may read, since the policy was not asked yet.
+            self.history.variances, self.history.counts  # noqa: B018
+        self._acted = False
+        self._learn(arms, rewards)
 
     def allowed_arms(self) -> BoolArray | None:
         """Return the arms that may be pulled, bool (B, K); None allows all."""

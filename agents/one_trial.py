@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.random import Generator
 
-from cmab_gym.agents.api import TrialError
+from cmab_gym.agents.api import TrialError, checks_round, set_by_reset
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams, as_streams
@@ -40,6 +40,9 @@ class Copies:
         TrialError: a copy raised an error, or did not return an integer.
     """
 
+    _copies: list[Any] = set_by_reset()
+    _playing: tuple[BanditProblem, int] = set_by_reset()
+
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make
 
@@ -52,7 +55,7 @@ class Copies:
     ) -> None:
         """Make the copies and begin their trials."""
         streams = as_streams(rng, trials).generators
-        self._copies: list[Any] = []
+        self._copies, self._playing = [], (problem, trials)
         for trial, stream in enumerate(streams):
             with _errors_of(trial):
                 self._copies.append(self.make())
@@ -60,13 +63,15 @@ class Copies:
 
     def act(self) -> IntArray:
         """Return the arm that each copy chooses, int64 (B,)."""
-        arms = np.empty(len(self._copies), dtype=np.int64)
+        problem, trials = self._playing
+        n_arms, arms = problem.n_arms, np.empty(trials, dtype=np.int64)
         for trial, agent in enumerate(self._copies):
             with _errors_of(trial):
                 arm = agent.act()
-            arms[trial] = _as_int(trial, arm)
+            arms[trial] = _checked_arm(trial, arm, n_arms)
         return arms
 
+    @checks_round
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Pass its arm and reward to each copy."""
         pairs = zip(arms.tolist(), rewards.tolist(), strict=True)
@@ -86,12 +91,15 @@ def _errors_of(trial: int) -> Iterator[None]:
         raise TrialError(trial, f"{type(error).__name__}: {error}") from error
 
 
-def _as_int(trial: int, arm: Any) -> int:
+def _checked_arm(trial: int, arm: Any, n_arms: int) -> int:
     try:
-        if isinstance(arm, bool | np.bool_):
-            raise TypeError
-        return operator.index(arm)
+        number = operator.index(arm)
     except TypeError:
+        number = -1
+    if not 0 <= number < n_arms or isinstance(arm, bool | np.bool_):
         raise TrialError(
-            trial, f"act() returned {arm!r} of type {type(arm).__name__}: expected an integer arm"
-        ) from None
+            trial,
+            f"act() returned {arm!r} of type {type(arm).__name__}: expected an integer arm from 0 "
+            f"to {n_arms - 1}",
+        )
+    return number

@@ -14,7 +14,10 @@ AnyArray: TypeAlias = NDArray[Any]
 
 
 def read_only(values: ArrayLike) -> FloatArray:
-    """Copy values into a C-contiguous float64 array that is read-only."""
-    array = np.array(values, dtype=np.float64, order="C")
-    array.setflags(write=False)
-    return array
+    """Copy values into a C-contiguous float64 array that can never be written to."""
+    return frozen(np.asarray(values, dtype=np.float64))
+
+
+def frozen(array: AnyArray) -> AnyArray:
+    """Copy an array into the memory of `bytes`, which neither its flags nor its base can unlock."""
+    return np.ndarray(array.shape, array.dtype, buffer=array.tobytes())

@@ -154,8 +154,12 @@ def arms_in_range(name: str, value: Any, n_trials: int, n_arms: int) -> IntArray
             f"{name} of shape {arms.shape}: expected ({n_trials},), one arm for each trial"
         )
     expected = f"expected integer arms from 0 to {n_arms - 1}"
-    if arms.dtype.kind not in "iu":
-        raise TrialError(0, f"{name}[0] is {arms[0]!r} of type {arms.dtype}: {expected}")
+    if arms.dtype.kind not in "iu":  # an integer beyond int64 makes an array of objects
+        wrong = (i for i, arm in enumerate(arms.tolist()) if arm not in range(n_arms))
+        trial = next(wrong, 0)
+        raise TrialError(
+            trial, f"{name}[{trial}] is {arms[trial]!r} of type {arms.dtype}: {expected}"
+        )
     # As unsigned integers negative numbers are the largest: one pass finds both.
     if np.maximum.reduce(arms.astype(np.int64, copy=False).view(np.uint64)) >= n_arms:
         trial = int(np.flatnonzero((arms < 0) | (arms >= n_arms))[0])

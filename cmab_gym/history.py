@@ -117,20 +117,11 @@ class History:
         Args:
             arms: int64 (B,), the arm pulled in each trial.
             rewards: float64 (B,), its reward.
+
+        Raises:
+            ValueError: the problem cannot give such a reward; nothing is added.
         """
-        pulled = (self._trial, arms)
-        if self._counts is not None:
-            self._counts[(*pulled, self.problem.reward_index(rewards))] += 1
-        if self._squares is not None:
-            self._squares[pulled] += (rewards - self._centre) ** 2
-        self.t += 1
-        self._pulls[pulled] += 1
-        self._sums[pulled] += rewards
-        # From the sum, which is exact for stars and 0/1 rewards, so that equal means are equal to
-        # the bit and their tie is broken at random. A running mean would depend on rounding.
-        self._means[pulled] = self._sums[pulled] / self._pulls[pulled]
-        self._last_arm[:] = arms
-        self._last_reward[:] = rewards
+        self._add(arms, rewards, self.problem.reward_index(rewards))
 
     def features(self, horizon: int) -> Float32Array:
         """Return `history_features` of all trials, float32 (B, 4 K + 2).
@@ -147,6 +138,23 @@ class History:
             horizon,
             self.problem.reward_bounds,
         )
+
+    def _add(self, arms: IntArray, rewards: FloatArray, index: IntArray) -> None:
+        """Add a round, given the position of each reward in the support or the bins."""
+        position = self._trial * self.problem.n_arms + arms
+        if self._counts is not None:
+            n_rewards = self.problem.reward_support.size
+            _increase(self._counts.reshape(-1), position * n_rewards + index, 1)
+        if self._squares is not None:
+            _increase(self._squares.reshape(-1), position, (rewards - self._centre) ** 2)
+        self.t += 1
+        pulls = _increase(self._pulls.reshape(-1), position, 1)
+        sums = _increase(self._sums.reshape(-1), position, rewards)
+        # From the sum, which is exact for stars and 0/1 rewards, so that equal means are equal to
+        # the bit and their tie is broken at random. A running mean would depend on rounding.
+        self._means.reshape(-1)[position] = sums / pulls
+        self._last_arm[:] = arms
+        self._last_reward[:] = rewards
 
     def _check_first_read(self, name: str) -> None:
         if self._pulls.max(initial=0) > 1:
@@ -255,14 +263,8 @@ class CorrelatedHistory(History):
         leaders = self.significant & (self._means == self.best_mean)
         return competitive_arms(bounds, required, leaders, self.unknown)
 
-    def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Add a round: see `History.update`.
-
-        Raises:
-            ValueError: a reward is not in the problem's support; nothing is added.
-        """
-        index = self.problem.reward_index(rewards)
-        super().update(arms, rewards)
+    def _add(self, arms: IntArray, rewards: FloatArray, index: IntArray) -> None:
+        super()._add(arms, rewards, index)
         self._significant = None
         self._best_mean = None
         self._pseudo_sums.add(arms, index, rewards)
@@ -270,6 +272,17 @@ class CorrelatedHistory(History):
             self._lower_sums.add(arms, index, None)
             lower = self._lower_sums.phi_given(arms, self._pulls).max(axis=1)
             self._lower[self._trial, arms] = lower
+
+
+def _increase(table: AnyArray, positions: IntArray, by: AnyArray | int) -> AnyArray:
+    """Increase entries of a flat table in place, each once, and return their new values.
+
+    Takes a third of the time of `table[trial, arm] += by`.
+    """
+    increased = table.take(positions)
+    increased += by
+    table[positions] = increased
+    return increased
 
 
 def _read_only_view(array: AnyArray) -> AnyArray:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cmab_gym import checks
-from cmab_gym.arrays import FloatArray, IntArray, read_only
+from cmab_gym.arrays import FloatArray, IntArray, frozen, read_only
 from cmab_gym.rows import LARGEST_TABLE, DenseRows, PseudoRewardRows, stored
 
 
@@ -134,6 +134,22 @@ class BanditProblem:
             info.get("survey_counts"),
         )
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> BanditProblem:
+        return self  # nothing in it can change
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By the constructor: NumPy unpickles arrays that can be written to.
+        rows = self.rows.table() if isinstance(self.rows, DenseRows) else self.rows
+        return type(self), (
+            rows,
+            self.reward_support,
+            self.reward_bounds,
+            self.reward_edges,
+            self.pseudo_lower_bounds,
+            self.survey_means,
+            self.survey_counts,
+        )
+
     @property
     def n_arms(self) -> int:
         """The number of arms, K."""
@@ -170,9 +186,9 @@ class BanditProblem:
         Raises:
             ValueError: a reward is not in the support, or outside the bounds of the bins.
         """
-        index = np.searchsorted(self._cuts, rewards, side="right")
+        index = self._cuts.searchsorted(rewards, side="right")
         if self.reward_edges is None:
-            valid = np.abs(self.reward_support[index] - rewards) <= self.tolerance
+            valid = np.abs(self.reward_support.take(index) - rewards) <= self.tolerance
         else:
             valid = (rewards >= self.reward_bounds[0]) & (rewards <= self.reward_bounds[1])
         if not valid.all():
@@ -180,7 +196,10 @@ class BanditProblem:
             expected = f"a number inside {self.reward_bounds}"
             if self.reward_edges is None:
                 expected = f"one of {self.reward_support}"
-            raise ValueError(f"reward {value}: expected {expected}")
+            raise ValueError(
+                f"reward {value}: expected {expected}; pass rewards in the unit of the problem, "
+                "as the environment gives them"
+            )
         return index
 
     def _check_rewards(self) -> None:
@@ -263,10 +282,8 @@ class BanditProblem:
             raise ValueError(
                 f"survey_counts={counts}: expected whole numbers of ratings, 0 or more, not all 0"
             )
-        counts = counts.astype(np.int64)
-        counts.setflags(write=False)
         object.__setattr__(self, "survey_means", means)
-        object.__setattr__(self, "survey_counts", counts)
+        object.__setattr__(self, "survey_counts", frozen(counts.astype(np.int64)))
 
     def _check_resolution(self) -> None:
         index = np.searchsorted(self._cuts, self.reward_support, side="right")
@@ -281,7 +298,7 @@ class BanditProblem:
     def _interior_cuts(self) -> FloatArray:
         if self.reward_edges is not None:
             return self.reward_edges[1:-1]
-        return (self.reward_support[:-1] + self.reward_support[1:]) / 2
+        return read_only((self.reward_support[:-1] + self.reward_support[1:]) / 2)
 
 
 def tolerance_of(reward_bounds: tuple[float, float]) -> float:
@@ -305,4 +322,4 @@ def check_scale(B: float | None) -> None:
 
 def scale_of(B: float | None, problem: BanditProblem) -> float:
     """Return the scale B of a policy, by default the length of the problem's reward interval."""
-    return problem.reward_range if B is None else B
+    return problem.reward_range if B is None else float(B)  # a small NumPy type would overflow

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray, read_only
+from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen, read_only
 
 LARGEST_TABLE = 64 * 2**20  # bytes; a larger table is neither computed nor copied whole
 
@@ -82,8 +82,7 @@ class DenseRows(PseudoRewardRows):
         self.n_arms, self.n_rewards = self._table.shape[1:]
         informative = self._table.min(axis=2) < high
         np.fill_diagonal(informative, False)
-        self.unknown = ~informative.any(axis=1)
-        self.unknown.flags.writeable = False
+        self.unknown = frozen(~informative.any(axis=1))
 
     def of(self, arm: int, reward: int) -> FloatArray:
         """Return the pseudo-rewards of all arms for one pull: see `PseudoRewardRows.of`."""

@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -21,6 +24,22 @@ def test_arrays_are_read_only_copies():
     np.testing.assert_array_equal(made.pseudo_rewards, TABLE_1)
     with pytest.raises(ValueError, match="read-only"):
         made.pseudo_rewards[0, 0, 0] = 1
+
+
+@pytest.mark.parametrize(
+    "clone",
+    [copy.copy, copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))],  # noqa: S301
+)
+def test_copies_cannot_be_written_to_either(clone):
+    survey = {"survey_means": [0, 1], "survey_counts": np.array([1, 2])}
+    made = clone(problem(pseudo_lower_bounds=TABLE_1 - 2, **survey))
+    for array in (made.pseudo_rewards, made.pseudo_lower_bounds, made.survey_counts, made._cuts):
+        while isinstance(array, np.ndarray):
+            with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+                array.setflags(write=True)
+            array = array.base
+    np.testing.assert_array_equal(made.pseudo_rewards, TABLE_1)
+    np.testing.assert_array_equal(made.survey_counts, [1, 2])
 
 
 def test_the_reward_range_is_the_length_of_the_interval():

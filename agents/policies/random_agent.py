@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
+from cmab_gym.agents.api import checks_round, set_by_reset
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams, as_streams
@@ -16,6 +17,9 @@ class RandomAgent:
     Cost per round: O(1). Guarantee: regret T times the mean gap.
     """
 
+    _n_arms: int = set_by_reset()
+    _playing: tuple[BanditProblem, int] = set_by_reset()
+
     def __repr__(self) -> str:
         return "RandomAgent()"
 
@@ -23,12 +27,13 @@ class RandomAgent:
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
     ) -> None:
         """Begin new trials: see `Agent.reset`."""
-        self._n_arms = problem.n_arms
+        self._n_arms, self._playing = problem.n_arms, (problem, trials)
         self._rng = as_streams(rng, trials)
 
     def act(self) -> IntArray:
         """Choose a random arm for each trial, int64 (B,)."""
         return (self._rng.uniform() * self._n_arms).astype(np.int64)
 
+    @checks_round
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Ignore the rewards."""

@@ -39,6 +39,6 @@ class TS:
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
         """Draw the index, float64 (B, K): see `IndexPolicy.index`."""
-        variance = self.beta * scale_of(self.B, history.problem) / (history.pulls + 1)
+        variance = float(self.beta) * scale_of(self.B, history.problem) / (history.pulls + 1)
         z = rng.standard_normal(history.problem.n_arms)
         return history.means + z * np.sqrt(variance)

@@ -55,7 +55,7 @@ class WarmTS:
         """Draw the index, float64 (B, K): see `IndexPolicy.index`."""
         problem, pulls = history.problem, history.pulls
         means = (self.prior_sums(problem) + history.sums) / (self.weight + pulls)
-        variance = self.beta * scale_of(self.B, problem) / (pulls + (self.weight + 1))
+        variance = float(self.beta) * scale_of(self.B, problem) / (pulls + (self.weight + 1))
         z = rng.standard_normal(problem.n_arms)
         index: FloatArray = means + z * np.sqrt(variance)
         return index

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
+from cmab_gym.agents.api import checks_round, set_by_reset
 from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.agents.rl.model_file import read_description, read_network
 from cmab_gym.arrays import FloatArray, IntArray
@@ -37,6 +38,9 @@ class TrainedAgent:
     Source: Duan et al. (2016) and Wang et al. (2016) for learning to play bandits.
     """
 
+    _history: History = set_by_reset()
+    _playing: tuple[BanditProblem, int] = set_by_reset()
+
     def __init__(self, path: str | Path, greedy: bool = False) -> None:
         self.path, self.greedy = Path(path), greedy
         self.description = read_description(self.path)
@@ -50,6 +54,7 @@ class TrainedAgent:
     ) -> None:
         """Begin new trials: see `Agent.reset`."""
         self._history = History(problem, trials)
+        self._playing = problem, trials
         self._rng = as_streams(rng, trials)
 
     def act(self) -> IntArray:
@@ -63,6 +68,7 @@ class TrainedAgent:
             return argmax_with_random_ties(np.round(scores, 9), self._rng.uniform())
         return _drawn(scores, self._rng.uniform())
 
+    @checks_round
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Add the rewards to the history."""
         self._history.update(arms, rewards)

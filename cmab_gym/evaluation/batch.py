@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from cmab_gym import checks
-from cmab_gym.agents.api import Agent, AgentError, TrialError
+from cmab_gym.agents.api import Agent, AgentError, TrialError, unchecked_update
 from cmab_gym.agents.make import AgentFactory
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.vector import BanditVectorEnv
@@ -166,7 +166,7 @@ def _run_rounds(
     best_pulls = np.zeros(n_trials, dtype=np.int64)
     regret = np.empty((n_trials, len(batch.checkpoints)))
     best_arm_pulls = np.empty((n_trials, len(batch.checkpoints)), dtype=np.int64)
-    checkpoint = 0
+    checkpoint, update = 0, unchecked_update(agent)
     for t in range(1, rounds + 1):
         context.round = t
         with context:
@@ -175,7 +175,7 @@ def _run_rounds(
         _, rewards, _, _, info = env.step(arms)
         best_pulls += best[arms]
         with context:
-            agent.update(arms, rewards)
+            update(arms, rewards)
         if t == batch.checkpoints[checkpoint]:
             regret[:, checkpoint], best_arm_pulls[:, checkpoint] = info["regret"], best_pulls
             checkpoint += 1

@@ -71,10 +71,12 @@ class CompiledRun:
         self._normals: RoundStream | None = None
         self._prior: Any = None
         if isinstance(policy, TS | WarmTS):
-            self._width = loop.IndexWidth(policy.beta * self._scale, 1.0)
+            self._width = loop.IndexWidth(float(policy.beta) * self._scale, 1.0)
             self._normals = streams.standard_normals(model.n_arms)
         if isinstance(policy, WarmTS):
-            self._width = loop.IndexWidth(policy.beta * self._scale, policy.weight + 1)
+            self._width = loop.IndexWidth(
+                float(policy.beta) * self._scale, float(policy.weight) + 1
+            )
             self._prior = loop.Prior(policy.prior_sums(model.problem), float(policy.weight))
 
     @classmethod
@@ -139,11 +141,12 @@ def supports(agent: object, env: Any) -> bool:
 
     It supports exactly `IndexAgent` and `CBandit` (with its default options) with exactly `UCB`,
     `TS` or `WarmTS`, on environments that draw rewards by pulls and whose class declares
-    `compiled_loop`. A subclass may do something else, so it must declare this itself.
+    `compiled_loop`. A subclass, or an object with a method of its own, may do something else.
     """
     policy = getattr(agent, "policy", None)
     return (
-        (type(agent) is IndexAgent or (type(agent) is CBandit and _is_plain(agent)))
+        not any(_has_own_methods(each) for each in (agent, policy, env))
+        and (type(agent) is IndexAgent or (type(agent) is CBandit and _is_plain(agent)))
         and type(policy) in (UCB, TS, WarmTS)
         and bool(vars(type(env)).get("compiled_loop"))
         and getattr(env, "draws", None) == "pulls"
@@ -153,6 +156,13 @@ def supports(agent: object, env: Any) -> bool:
 
 def _is_plain(agent: CBandit) -> bool:
     return agent.first_pulls == "competitive" and not agent.lower_bounds
+
+
+def _has_own_methods(thing: object) -> bool:
+    """Return whether an attribute of the object hides a method of its class."""
+    return any(
+        callable(getattr(type(thing), name, None)) for name in getattr(thing, "__dict__", ())
+    )
 
 
 def is_enabled() -> bool:

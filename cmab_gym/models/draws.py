@@ -81,11 +81,13 @@ class Stacks:
 
     def take(self, arms: IntArray) -> tuple[FloatArray, IntArray]:
         """Take the next reward of one arm of each trial: see `JointOutcomes.take`."""
-        pulled = (self._trial, arms)
-        uniform = uniforms_at(self.keys[pulled], self.taken[pulled])
-        self.taken[pulled] += 1
-        index: IntArray = (self.thresholds[arms] <= uniform[:, None]).sum(axis=1)
-        return self.support[index], index
+        # Positions in flat tables, which take a third of the time that two indices need.
+        position = self._trial * self.keys.shape[1] + arms
+        taken = self.taken.take(position)
+        self.taken.reshape(-1)[position] = taken + 1
+        uniform = uniforms_at(self.keys.take(position), taken)
+        index: IntArray = (self.thresholds.take(arms, axis=0) <= uniform[:, None]).sum(axis=1)
+        return self.support.take(index), index
 
 
 class ContinuousStacks:

@@ -199,6 +199,19 @@ class OwnStep(TabularVectorEnv):
     pass
 
 
+def test_methods_set_on_an_object_are_not_ignored():
+    env = make_environment(find_environment("CMAB-Tabular-v0", {}), 2, 9, {})
+    assert supports(make_agent("c-ucb"), env)
+    for agent, name in ((make_agent("c-ucb"), "act"), (make_agent("c-ucb"), "update")):
+        setattr(agent, name, print)
+        assert not supports(agent, env)
+    agent = make_agent("ucb")
+    object.__setattr__(agent.policy, "index", print)
+    assert not supports(agent, env)
+    env.step = print
+    assert not supports(make_agent("c-ucb"), env)
+
+
 @pytest.mark.parametrize(
     ("env", "expected"),
     [

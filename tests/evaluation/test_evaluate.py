@@ -56,7 +56,7 @@ class FailsLate(Plain):
 
 class TooLarge(FailsLate):
     def bad(self):
-        return 99
+        return 2**70
 
 
 class Negative(FailsLate):
@@ -102,6 +102,11 @@ class FractionalBatch(RandomAgent):
 class LargeBatch(RandomAgent):
     def act(self):
         return np.where(np.arange(7) == 5, 3, super().act())
+
+
+class HugeBatch(RandomAgent):
+    def act(self):
+        return [0, 0, 0, 0, 0, 2**70, 0]
 
 
 def regrets(agents, **changes):
@@ -201,8 +206,8 @@ def test_every_agent_learns_a_trivial_problem(policy):
     ("agent", "what"),
     [
         (FailsLate, "RuntimeError: out of ideas"),
-        (TooLarge, r"act\(\)\[\d\] is 99: expected integer arms from 0 to 2"),
-        (Negative, r"act\(\)\[\d\] is -1: expected integer arms from 0 to 2"),
+        (TooLarge, rf"act\(\) returned {2**70} of type int: expected an integer arm from 0 to 2"),
+        (Negative, r"act\(\) returned -1 of type int: expected an integer arm from 0 to 2"),
         (Fractional, r"act\(\) returned 1.0 of type float: expected an integer arm"),
         (NotANumber, r"act\(\) returned nan of type float: expected an integer arm"),
         (Truth, r"act\(\) returned True of type bool: expected an integer arm"),
@@ -241,6 +246,7 @@ def regrets_starts():
             r"trial 0, round 1: act\(\)\[0\] is .* of type float64: expected integer arms",
         ),
         (LargeBatch, r"trial 5, round 1: act\(\)\[5\] is 3: expected integer arms from 0 to 2"),
+        (HugeBatch, rf"trial 5, round 1: act\(\)\[5\] is {2**70} of type object: expected integer"),
     ],
 )
 def test_other_failures(agent, what):
@@ -326,6 +332,26 @@ def test_an_agent_that_exits_ends_only_itself(agent):
     results = evaluate(TABULAR, {"ucb": "ucb", "x": agent, "ts": "ts"}, **SETTINGS, on_error="keep")
     assert [run.label for run in results.finished] == ["ucb", "ts"]
     assert re.search("(SystemExit|NoException): 3", results.failures["x"])
+
+
+class Vandal(Plain):
+    """Changes the table, by all that NumPy offers."""
+
+    def reset(self, problem, rng):
+        super().reset(problem, rng)
+        for array in (problem.pseudo_rewards, problem.reward_support, problem.rows.unknown):
+            while isinstance(array, np.ndarray):
+                with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+                    array.setflags(write=True)
+                with pytest.raises(ValueError, match="read-only"):
+                    array[...] = 0
+                array = array.base
+
+
+def test_no_agent_can_change_the_problem_of_the_next():
+    results = evaluate(TABULAR, [Vandal, "c-ucb"], **SETTINGS)
+    alone = evaluate(TABULAR, ["c-ucb"], **SETTINGS)
+    assert_array_equal(results.regret("c-ucb"), alone.regret("c-ucb"))
 
 
 def test_a_worker_that_dies_takes_no_other_results_with_it():

@@ -120,6 +120,14 @@ def test_an_index_is_finite_and_leaves_the_history_unchanged(policy):
     np.testing.assert_array_equal((pulls, means), (PULLS, MEANS))
 
 
+def test_parameters_may_be_of_small_numpy_types():
+    for kind, names in ((UCB, ["B"]), (TS, ["B", "beta"]), (KLUCB, ["c"])):
+        for dtype in (np.int8, np.uint8, np.float16):
+            small = kind(**dict.fromkeys(names, dtype(100)))
+            same = kind(**dict.fromkeys(names, 100))
+            np.testing.assert_array_equal(index(small), index(same))
+
+
 @pytest.mark.parametrize("policy", [UCB(B=2), KLUCB(c=1)])
 def test_relabelling_the_arms_relabels_the_index(policy):
     swapped = index(policy, PULLS[:, ::-1].copy(), MEANS[:, ::-1].copy())

@@ -1,0 +1,110 @@
+"""Agents that are played by hand: what every agent refuses."""
+
+import numpy as np
+import pytest
+
+from cmab_gym import BanditProblem, make_agent
+from cmab_gym.agents import CBandit, IndexAgent, registry
+from cmab_gym.agents.api import unchecked_update
+from cmab_gym.agents.one_trial import Copies
+from cmab_gym.envs.latent import latent_model
+
+TABLE = np.full((2, 2, 3), 5.0)
+TABLE[[0, 1], [0, 1]] = [1, 2, 5]
+STARS = BanditProblem(TABLE, [1, 2, 5], (1, 5), None, None, [2, 3], np.array([4, 4]))
+BINS = latent_model("two-arm-b").problem
+
+
+class Plain:
+    def reset(self, problem, rng):
+        self.rewards = []
+
+    def act(self):
+        return 0
+
+    def update(self, arm, reward):
+        self.rewards.append(reward)
+
+
+def every_agent():
+    learning = {"ppo", "a2c", "dqn"}  # they need an extra; they are `Copies` too
+    named = [make_agent(name) for name in registry.agent_names() if name not in learning]
+    return [*named, Copies(Plain)]
+
+
+@pytest.mark.parametrize("agent", every_agent(), ids=repr)
+def test_a_round_that_the_problem_cannot_give_is_refused(agent):
+    agent.reset(STARS, 2, 0)
+    for wrong in (np.inf, -np.inf, np.nan, 10.0, 0.25, 3.0):
+        with pytest.raises(
+            ValueError, match=rf"reward {wrong}: expected one of \[1. 2. 5.\]; pass"
+        ):
+            agent.update(agent.act(), np.array([2.0, wrong]))
+    for arms, rewards, message in (
+        ([0, 1], [2.0], r"rewards have shape \(1,\): expected \(2,\)"),
+        ([0, 1], ["a", "b"], "rewards of type list: expected a table of numbers"),
+        ([0], [2.0, 2.0], r"arms of shape \(1,\): expected \(2,\)"),
+        ([0, 2], [2.0, 2.0], r"arms\[1\] is 2: expected integer arms from 0 to 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            agent.update(arms, rewards)
+    history = getattr(agent, "history", None)
+    assert history is None or history.t == 0
+    agent.update([0, 1], [5, 1])
+    agent.act()
+
+
+@pytest.mark.parametrize("agent", every_agent(), ids=repr)
+def test_a_continuous_reward_outside_the_bounds_is_refused(agent):
+    if "Warm" in repr(agent) or "Survey" in repr(agent):
+        pytest.skip("needs a survey")
+    agent.reset(BINS, 1, 0)
+    low, high = BINS.reward_bounds
+    for wrong in (low - 1, high + 1, np.nan, np.inf):
+        with pytest.raises(ValueError, match=rf"reward {wrong}: expected a number inside"):
+            agent.update(np.array([0]), np.array([wrong]))
+
+
+@pytest.mark.parametrize("agent", every_agent(), ids=repr)
+def test_an_agent_that_was_not_reset_says_so(agent):
+    for call in (agent.act, lambda: agent.update(np.array([0]), np.array([1.0]))):
+        with pytest.raises(ValueError, match=r"plays no trials yet, .*: call reset\(problem, tri"):
+            call()
+    assert not hasattr(agent, "history")
+
+
+def test_an_evaluation_calls_the_update_without_checks():
+    agent = make_agent("ucb")
+    agent.reset(STARS, 1, 0)
+    unchecked_update(agent)(np.array([1]), np.array([5.0]))
+    assert agent.history.sums.tolist() == [[0, 5]]
+
+    class Own(IndexAgent):
+        def update(self, arms, rewards):
+            self.seen = rewards
+
+    own = Own(agent.policy)
+    unchecked_update(own)(np.array([1]), np.array([5.0]))
+    assert own.seen == [5.0]
+
+
+class Reads:
+    """A policy whose index needs every statistic."""
+
+    def index(self, history, rng):
+        self.seen = history.counts.tolist(), history.variances.tolist()
+        return history.means
+
+
+@pytest.mark.parametrize("kind", [IndexAgent, CBandit])
+@pytest.mark.parametrize("acts_first", [True, False])
+def test_a_policy_may_read_every_statistic_after_pulls_that_it_did_not_choose(kind, acts_first):
+    policy = Reads()
+    agent = kind(policy)
+    agent.reset(STARS, 1, 0)
+    if acts_first:
+        agent.act()
+    for arm, reward in ((0, 1), (0, 5), (0, 5), (1, 2)):
+        agent.update([arm], [reward])
+    agent.act()
+    assert policy.seen == ([[[1, 0, 2], [0, 1, 0]]], [[pytest.approx(32 / 9), 0]])
