@@ -17,7 +17,7 @@ class RandomAgent:
     Cost per round: O(1). Guarantee: regret T times the mean gap.
     """
 
-    _n_arms: int = set_by_reset()
+    _rng: TrialStreams = set_by_reset()
     _playing: tuple[BanditProblem, int] = set_by_reset()
 
     def __repr__(self) -> str:
