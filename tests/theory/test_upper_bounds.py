@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import SEEDS
 
-from cmab_gym.agents import make_agent
+from cmab_gym import evaluate
 from cmab_gym.envs.latent import latent_model
 from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.envs.tabular import tabular_model
@@ -157,33 +157,39 @@ def large_gap(competitive):
     """Make independent rewards 0 and 1 with means .95 and .05, so that the bounds are below T."""
     unknown = [1, 1]
     table = [[[0, 1], unknown], [unknown if competitive else [0.1, 0.1], [0, 1]]]
-    return TabularModel.from_pmf([[0.0475, 0.0025], [0.9025, 0.0475]], None, table)
+    return {"pmf": [[0.0475, 0.0025], [0.9025, 0.0475]], "pseudo_rewards": table}
 
 
-def mean_pulls(model, rounds, trials):
-    """Return the mean pulls of c-ucb, float64 (K,), and those in the second half of the rounds."""
-    agent, rng = make_agent("c-ucb"), np.random.default_rng(1)
-    agent.reset(model.problem, trials, 2)
-    outcomes = model.draw(rng, rounds * trials).reshape(rounds, trials, -1)
-    for t in range(rounds):
-        if t == rounds // 2:
-            half = agent.history.pulls.copy()
-        arms = agent.act()
-        rewards, _ = model.pull(outcomes[t], arms[:, None])
-        agent.update(arms, rewards[:, 0])
-    return agent.history.pulls.mean(axis=0), (agent.history.pulls - half).mean(axis=0)
+def mean_pulls(env_id, env_kwargs, model, rounds):
+    """Return the mean pulls of c-ucb in 20 trials, float64 (K,), and those in the second half.
+
+    The pulls of the best arm and the regret determine the pulls of one or two others.
+    """
+    half = [rounds // 2, rounds]
+    (run,) = evaluate(
+        env_id, ["c-ucb"], rounds, 20, 1, env_kwargs=env_kwargs, checkpoints=half
+    ).finished
+    others = np.flatnonzero(~model.best_arms)
+    best, pulls = run.best_arm_pulls.mean(axis=0), np.zeros((model.n_arms, 2))
+    pulls[model.best_arms] = best
+    equations = np.stack([np.ones(len(others)), model.gaps[others]])
+    sums = np.stack([half - best, run.regret.mean(axis=0)])
+    pulls[others] = np.linalg.lstsq(equations, sums)[0]
+    np.testing.assert_allclose(equations @ pulls[others], sums, atol=1e-9)
+    return pulls[:, 1], (pulls[:, 1] - pulls[:, 0]).round(6)
 
 
 @pytest.mark.parametrize(("competitive", "gap"), [(False, 0.85), (True, 0.9)])
 def test_c_ucb_stays_below_bounds_that_are_below_the_horizon(competitive, gap):
     # The bounds are about 1200 and 190 pulls of arm 1; an agent that plays at random pulls it 2500
-    # times. The mean over 50 trials is below 30, so randomness alone cannot make this test fail.
-    model, rounds = large_gap(competitive), 5000
+    # times. The mean over 20 trials is below 30, so randomness alone cannot make this test fail.
+    env_kwargs, rounds = large_gap(competitive), 5000
+    model = tabular_model(**env_kwargs)
     bound = c_ucb_bound(model)
     assert bound.competitive[1] == competitive
     assert competitive or bound.t0[1] == first_round(gap, 2)
-    pulls, _ = mean_pulls(model, rounds, 50)
-    assert pulls[1] <= bound.pulls(rounds)[1] < rounds / 4
+    pulls, _ = mean_pulls("CMAB-Tabular-v0", env_kwargs, model, rounds)
+    assert 0 < pulls[1] <= bound.pulls(rounds)[1] < rounds / 4
     assert pulls[1] * model.gaps[1] <= bound.regret(rounds)
 
 
@@ -201,12 +207,15 @@ def test_c_ucb_stays_below_the_bounds_on_the_papers_examples(preset, rounds):
     # The gaps are so small that the theorems' bounds are far above T. So this test demands more:
     # the pulls of a competitive arm stay below Theorem 2 without its sum, which is UCB1's bound and
     # below T, and those of a non-competitive arm end, as Theorem 1 says.
-    model = tabular_model(preset) if preset in TABULAR else latent_model(preset)
+    if preset in TABULAR:
+        env_id, model = "CMAB-Tabular-v0", tabular_model(preset)
+    else:
+        env_id, model = "CMAB-Latent-v0", latent_model(preset)
     bound = c_ucb_bound(model)
     gaps = bound.gaps / bound.scale
-    pulls, late = mean_pulls(model, rounds, 4)
+    pulls, late = mean_pulls(env_id, {"preset": preset}, model, rounds)
     for arm in np.flatnonzero(~model.best_arms):
-        assert pulls[arm] <= bound.pulls(rounds)[arm]
+        assert 1 <= pulls[arm] <= bound.pulls(rounds)[arm]
         if bound.competitive[arm]:
             assert late[arm] > 0
             assert pulls[arm] <= 8 * np.log(rounds) / gaps[arm] ** 2 + 1 + np.pi**2 / 3 < rounds
