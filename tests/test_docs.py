@@ -21,6 +21,7 @@ INSTALLS = ("run", "test")  # marks of the blocks that make a virtual environmen
 # Replacements that make long blocks short enough for a test.
 SHORTER = {
     " --jobs 2": "",
+    "c-ucb tc-ucb": "c-ucb tc-ucb --trials 10 --rounds 500",
     "reproduce 5a 11 --quick": "reproduce 5a --rounds 40 --trials 2 --jobs 1",
     "--parameters published": "--parameters published --trials 10",
     "horizon=50, render_mode": "horizon=5, render_mode",
@@ -93,7 +94,8 @@ def parameters(blocks):
 def two_workers():
     """The cluster of the pages' address, at another port."""
     quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-    with LocalCluster(n_workers=2, threads_per_worker=1, **quiet) as cluster:
+    here = {"processes": False, "protocol": "tcp"}  # starting processes takes seconds
+    with LocalCluster(n_workers=2, threads_per_worker=1, **here, **quiet) as cluster:
         yield cluster.scheduler_address
 
 

@@ -27,8 +27,3 @@ def test_a_file_that_matches_its_checksum_is_verified(tmp_path, monkeypatch, cap
     (tmp_path / "ml-latest.zip.sha256").write_text(f"{digest}  ml-latest.zip\n")
     assert main(["data", "verify"]) == 0
     assert capsys.readouterr().out == "ml-latest: matches its checksum\n"
-
-
-def test_build_writes_the_bundled_tables(raw_data, tmp_path, capsys):
-    assert main(["data", "build", str(raw_data), "--out", str(tmp_path)]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 14 == len(list(tmp_path.iterdir()))

@@ -1,9 +1,11 @@
 """The compiled loop gives the numbers of act, step and update, and stands for nothing else."""
 
+import importlib.util
 import subprocess
 import sys
 
 import gymnasium as gym
+import numba
 import numpy as np
 import pytest
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import SEEDS, tabular_models
 
-from cmab_gym import evaluate, make_agent
+from cmab_gym import evaluate, evaluation, make_agent
 from cmab_gym.agents import UCB, CBandit, IndexAgent
 from cmab_gym.envs import BanditVectorEnv, TabularVectorEnv
 from cmab_gym.evaluation import EvaluationError, compiled_loop
@@ -301,18 +303,22 @@ def test_numba_is_loaded_by_the_first_agent_that_uses_it():
     assert run(program) == ["False", "True"]
 
 
-def test_the_loop_compiles_where_nothing_can_be_cached_on_disk():
-    program = (
-        "import numba\n"
-        "real = numba.njit\n"
-        "def njit(function, cache=False, **options):\n"
-        "    if cache:\n"
-        "        raise RuntimeError('cannot cache function: no locator available')\n"
-        "    return real(function, **options)\n"
-        "numba.njit = njit\n"
-        "import cmab_gym\n"
-        "results = cmab_gym.evaluate('CMAB-Tabular-v0', ['ucb'], 10, 2)\n"
-        "from cmab_gym.evaluation.compiled_loop import play_rounds\n"
-        "print(len(play_rounds.signatures))"
-    )
-    assert run(program) == ["1"]
+def test_the_loop_is_compiled_without_a_cache_where_nothing_can_be_cached(monkeypatch, compiled):
+    """Python stands for the compiled code here, since compiling takes seconds."""
+    asked_for = []
+
+    def njit(function, cache=False, **options):
+        asked_for.append((function.__name__, cache))
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return function
+
+    monkeypatch.setattr(numba, "njit", njit)
+    spec = importlib.util.find_spec(compiled_loop.__name__)
+    loop = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loop)
+    assert [cache for name, cache in asked_for if name == "play_rounds"] == [True, False]
+    monkeypatch.setattr(evaluation, "compiled_loop", loop)
+    results = evaluate("CMAB-Latent-v0", ["ts"], 10, 2)
+    assert compiled == [True]
+    assert not results.failures

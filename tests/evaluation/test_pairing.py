@@ -10,7 +10,8 @@ from cmab_gym import BanditProblem, evaluate, make_agent
 from cmab_gym.streams import TrialStreams, environment_seed
 from cmab_gym.wrappers import FullInformation, vector
 
-AGENTS = ("ucb", "ts", "kl-ucb", "c-ucb", "c-ts", "tc-ts")
+# With the number of trials: fewer of agents that are slow.
+AGENTS = {"ucb": 2000, "ts": 2000, "kl-ucb": 500, "c-ucb": 2000, "c-ts": 2000, "tc-ts": 500}
 
 
 def test_the_manifest_says_how_rewards_were_drawn():
@@ -21,16 +22,17 @@ def test_the_manifest_says_how_rewards_were_drawn():
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_an_agents_regret_has_the_same_law_by_rounds_and_by_pulls(agent):
-    """A two-sample Kolmogorov-Smirnov test on 2,000 trials each.
+    """A two-sample Kolmogorov-Smirnov test.
 
-    The seeds are fixed; for other seeds each agent fails with probability 0.001.
+    The seeds are fixed; for other seeds each agent fails with probability 0.001. The test finds
+    distribution functions that differ by 0.06 with 2,000 trials each, and by 0.12 with 500.
     """
     final = {
         draws: evaluate(
             "CMAB-Tabular-v0",
             [agent],
             150,
-            2000,
+            AGENTS[agent],
             seed,
             env_kwargs={"preset": "three-armed", "draws": draws},
             checkpoints=1,

@@ -242,11 +242,11 @@ def test_without_lower_bounds_rewards_are_functions_of_the_source():
 
 
 @given(st.integers(1, 100), st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_prepared_rewards_have_the_bins_that_the_problem_finds(bins, low, width):
     bounds = (low, low + width)
     ends = [lambda x: low + width * x / 6, lambda x: low + 0 * x]
-    model = LatentModel(uniform, ends, ends, (0, 6), bounds, bins=bins)
+    model = LatentModel(stats.uniform(0, 6), ends, ends, (0, 6), bounds, bins=bins)
     edges = model.problem.reward_edges
     near = np.concatenate([np.nextafter(edges, -np.inf), edges, np.nextafter(edges, np.inf)])
     rewards = np.clip(near, *bounds)
@@ -257,8 +257,8 @@ def test_prepared_rewards_have_the_bins_that_the_problem_finds(bins, low, width)
 
 def test_rewards_that_x_decides_do_not_depend_on_the_identity_of_the_lists():
     functions = [line, parabola]
-    one = LatentModel(uniform, functions, functions, (0, 6))
-    two = LatentModel(uniform, [line, parabola], [line, parabola], (0, 6))
+    one = LatentModel(stats.uniform(0, 6), functions, functions)
+    two = LatentModel(stats.uniform(0, 6), [line, parabola], [line, parabola])
     drawn = one.draw(np.random.default_rng(0), 50)
     np.testing.assert_array_equal(drawn, two.draw(np.random.default_rng(0), 50))
 
@@ -274,7 +274,7 @@ def test_many_trials_have_the_same_draws_as_few():
 
 def test_bins_of_a_tiny_range_are_found():
     ends = [lambda x: 1e-300 * x, lambda x: 0 * x]
-    model = LatentModel(uniform, ends, ends, (0, 6), (0.0, 6e-300), bins=100)
+    model = LatentModel(stats.uniform(0, 6), ends, ends, (0, 6), (0.0, 6e-300), bins=100)
     outcomes = model.draw(np.random.default_rng(0), 50)
     prepared = model.prepare(outcomes)
     index = [model.pull_one(prepared, row, 0)[1] for row in range(50)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cmab_gym.agents.make import published
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
@@ -14,7 +15,9 @@ from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation import EvaluationInterrupted, Results, evaluate, plot_regret
 from cmab_gym.evaluation.batch import OnProgress, find_model
 from cmab_gym.evaluation.results import short_labels
-from cmab_gym.theory import LowerBound, NoBoundError, graves_lai_bound
+
+if TYPE_CHECKING:
+    from cmab_gym.theory import LowerBound
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -67,6 +70,8 @@ def _evaluate(
 
 
 def _lower_bound(chosen: argparse.Namespace) -> LowerBound:
+    from cmab_gym.theory import NoBoundError, graves_lai_bound  # which load SciPy's optimizers
+
     try:
         return graves_lai_bound(find_model(chosen.env, chosen.env_kwargs))
     except NoBoundError as error:

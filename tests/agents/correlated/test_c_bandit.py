@@ -121,11 +121,11 @@ def assert_same_choices(one, other, model, problem, seed, rounds):
             agent.update(arms, rewards[:, 0])
 
 
-@settings(max_examples=60)
+@settings(max_examples=50)
 @given(tabular_models(), SEEDS, st.sampled_from([UCB(), UCB(B=0.3), TS(), KLUCB()]), st.booleans())
 def test_without_knowledge_c_x_chooses_exactly_like_x(model, seed, policy, own_too):
     problem = uninformative(model.problem, own_too)
-    assert_same_choices(IndexAgent(policy), CBandit(policy), model, problem, seed, 80)
+    assert_same_choices(IndexAgent(policy), CBandit(policy), model, problem, seed, 50)
 
 
 def test_without_knowledge_choices_agree_for_rewards_whose_sum_is_rounded():
@@ -198,20 +198,20 @@ def test_pseudo_lower_bounds_rule_out_the_arm_found_by_hand():
     assert agent.allowed_arms().tolist() == [[True, True, False]]
 
 
-@settings(max_examples=60)
+@settings(max_examples=50)
 @given(tabular_models(), SEEDS, st.sampled_from([None, -np.inf]))
 def test_without_pseudo_lower_bounds_the_option_changes_nothing(model, seed, unknown):
     lower = None if unknown is None else np.full(model.problem.pseudo_rewards.shape, unknown)
     problem = TabularModel(model.outcomes, model.probabilities, pseudo_lower_bounds=lower).problem
     plain, with_lower = CBandit(UCB()), CBandit(UCB(), lower_bounds=True)
-    assert_same_choices(plain, with_lower, model, problem, seed, 60)
+    assert_same_choices(plain, with_lower, model, problem, seed, 40)
 
 
 @pytest.mark.parametrize("policy", ["ucb", "ts"])
 def test_pseudo_lower_bounds_lower_the_regret_on_their_preset(policy):
     """By a tenth at least; the paired difference is 4 standard errors or more from 0."""
     names = [f"c-{policy}", f"c-{policy}(lower_bounds=True)"]
-    results = evaluate("CMAB-Tabular-v0", names, 1000, 1000, 0, env_kwargs={"preset": "two-sided"})
+    results = evaluate("CMAB-Tabular-v0", names, 1000, 250, 0, env_kwargs={"preset": "two-sided"})
     regret, gain, error = paired_gain(results, *names)
     assert gain > 0.1 * regret
     assert gain > 4 * error
