@@ -87,7 +87,7 @@ class Handler(BaseHTTPRequestHandler):
         stop = site.cuts.pop(0) if site.cuts else size
         if site.silent is not None:
             self.wfile.write(site.content[start : stop // 2])
-            site.silent.wait(10)
+            site.silent.wait(60)
             start = stop // 2
         self.wfile.write(site.content[start:stop])
 

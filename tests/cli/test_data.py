@@ -1,6 +1,8 @@
 import hashlib
 
+import pytest
 from file_server import zipped
+from small_archives import write_archives
 
 from cmab_gym.cli import main
 
@@ -27,3 +29,13 @@ def test_a_file_that_matches_its_checksum_is_verified(tmp_path, monkeypatch, cap
     (tmp_path / "ml-latest.zip.sha256").write_text(f"{digest}  ml-latest.zip\n")
     assert main(["data", "verify"]) == 0
     assert capsys.readouterr().out == "ml-latest: matches its checksum\n"
+
+
+@pytest.mark.filterwarnings("ignore::cmab_gym.envs_data.SparseSurveyWarning")
+def test_build_writes_the_bundled_tables(tmp_path, capsys):
+    write_archives(tmp_path)
+    out = tmp_path / "out"
+    assert main(["data", "build", str(tmp_path), "--out", str(out)]) == 0
+    printed = capsys.readouterr().out.split()
+    assert sorted(printed) == sorted(str(path) for path in out.iterdir())
+    assert len(printed) == 14

@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from http.client import HTTPConnection
 from urllib.error import URLError
@@ -16,6 +16,8 @@ from urllib.request import HTTPSHandler
 
 import pytest
 from file_server import CONTENT, ETAG, OTHER, serve
+from filelock import FileLock
+from waiting import wait_until
 
 from cmab_gym.envs_data import fetch as fetch_module
 from cmab_gym.envs_data import transfer as transfer_module
@@ -515,7 +517,6 @@ PROGRAM = """
 import sys
 from cmab_gym.envs_data.datasets import Dataset
 from cmab_gym.envs_data.fetch import fetch
-print("ready", flush=True)
 print(fetch(Dataset("own", "Own", sys.argv[1], "own.zip", "", "")).stat().st_size)
 """
 
@@ -525,16 +526,25 @@ def process(url):
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def test_of_two_processes_one_downloads_and_the_other_waits(site, unknown, folder):
+def test_of_two_processes_one_downloads_and_the_other_waits(site, unknown, folder, monkeypatch):
+    waits = threading.Event()
+
+    class Lock(FileLock):
+        def acquire(self, *args, **kwargs):
+            waits.set()
+            return super().acquire(*args, **kwargs)
+
+    monkeypatch.setattr(fetch_module, "FileLock", Lock)
     site.silent = threading.Event()
-    with process(site.url) as one, process(site.url) as two:
-        assert [each.stdout.readline() for each in (one, two)] == ["ready\n"] * 2
-        time.sleep(0.3)  # now both have started to fetch
+    with process(site.url) as other, ThreadPoolExecutor(1) as pool:
+        wait_until(lambda: site.requests)
+        own = pool.submit(fetch, unknown)
+        assert waits.wait(60)
+        assert not own.done()
         site.silent.set()
-        answers = [each.communicate(timeout=15)[0] for each in (one, two)]
-    assert [int(answer) for answer in answers] == [len(CONTENT)] * 2
+        assert int(other.communicate(timeout=60)[0]) == len(CONTENT)
+        assert own.result(60).read_bytes() == CONTENT
     assert len(site.requests) == 1
-    assert cached_path(unknown).read_bytes() == CONTENT
     assert names(folder) == ["own.zip", "own.zip.sha256"]
 
 
@@ -542,10 +552,7 @@ def test_the_download_of_a_killed_process_resumes(site, unknown, folder):
     half, partial = len(CONTENT) // 2, folder / "own.zip.partial"
     site.silent = threading.Event()
     with process(site.url) as killed:
-        deadline = time.monotonic() + 15
-        while not partial.exists() or partial.stat().st_size < half:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(lambda: partial.exists() and partial.stat().st_size == half)
         killed.kill()
     site.silent.set()
     site.silent = None
