@@ -152,9 +152,9 @@ def test_the_last_rating_of_a_pair_counts_in_files_that_are_read_in_parallel(mos
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
-            "user_id": rng.integers(0, 3000, 600_000),
-            "book_id": rng.integers(0, 20, 600_000),
-            "rating": rng.integers(1, 6, 600_000),
+            "user_id": rng.integers(0, 3000, 300_000),
+            "book_id": rng.integers(0, 20, 300_000),
+            "rating": rng.integers(1, 6, 300_000),
         }
     )
     frame.to_csv(tmp_path / "r.csv", index=False)
