@@ -327,6 +327,7 @@ PAGE = b"\xef\xbb\xbf \n<!DOCTYPE html><title>Log in</title>"
         ("own.json.gz", gzip.compress(bytes(10_000_000)), "not a whole gzip file"),
         ("own.csv", PAGE, "a web page"),
     ],
+    ids=["page.zip", "half.zip", "page.gz", "half.gz", "bomb.gz", "page.csv"],
 )
 def test_a_page_or_half_a_file_is_never_recorded(site, unknown, folder, file, content, kind):
     site.content, site.length = content, False
@@ -349,6 +350,7 @@ def test_a_page_or_half_a_file_is_never_recorded(site, unknown, folder, file, co
 @pytest.mark.parametrize(
     ("file", "content"),
     [("own.csv", b"u,i,r\n1,2,3\n"), ("own.json.gz", gzip.compress(b"{}" * 99)), ("own.dat", b"1")],
+    ids=["csv", "gz", "dat"],
 )
 def test_files_that_are_what_their_names_say_are_recorded(site, unknown, file, content):
     site.content = content
