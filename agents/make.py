@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import inspect
 from collections.abc import Callable
@@ -16,6 +15,8 @@ from cmab_gym.agents.loading import load_target
 from cmab_gym.agents.one_trial import Copies
 from cmab_gym.agents.registry import INDEX_AGENTS, agent_class, is_policy, split_prefix
 from cmab_gym.agents.rl.trained import TrainedAgent
+from cmab_gym.literals import read_keywords
+from cmab_gym.text import quoted
 
 AgentFactory = Callable[[], Agent]
 _TRAINED = ".zip"  # suffix of the files that `cmab-gym train` writes
@@ -110,14 +111,13 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
     start = text.find("(", max(text.rfind(".py:"), text.rfind(_TRAINED)) + 1)
     if start < 0:
         return text, {}
-    name, rest = text[:start], text[start + 1 :]
+    name, rest = text[:start], text[start + 1 :].rstrip()
     try:
-        call = ast.parse(f"f({rest}", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args:
-            raise ValueError
-        return name, {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-    except (SyntaxError, ValueError):
-        raise ValueError(f"agent {text!r}: expected name(parameter=value, ...)") from None
+        if not rest.endswith(")"):
+            raise ValueError("expected name(parameter=value, ...)")
+        return name, read_keywords(rest[:-1])
+    except ValueError as error:
+        raise ValueError(f"agent {quoted(text)}: {error}") from None
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -1,5 +1,7 @@
 """Files that appear whole or not at all, and their checksums."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import time
@@ -7,8 +9,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _BLOCK = 1 << 20  # bytes
 _LEFT_BEHIND = 3600  # seconds; no file takes an hour to write
@@ -69,6 +74,19 @@ def check_plain(path: Path) -> None:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         kind = "link" if path.is_symlink() else "folder" if path.is_dir() else "device"
         raise ValueError(f"{path} is a {kind}: expected a file, or nothing; delete it")
+
+
+def write_csv(path: Path, frame: pd.DataFrame) -> None:
+    """Write a table as CSV, whole or not at all.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    cells = frame.map(lambda value: f"'{value}" if _is_formula(value) else value)
+    write_whole(path, lambda part: cells.to_csv(part, index=False))
+
+
+def _is_formula(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
 def checksum(path: Path, algorithm: str = "sha256") -> str:

@@ -66,12 +66,14 @@ class OnlineAgent(Copies):
 
     Attributes:
         keyword_arguments: dict of those in use.
+        extra: the optional dependencies of this package that the agent needs.
 
     Raises:
         ValueError: stable-baselines3 is not installed, or an argument is unknown or out of range.
     """
 
     algorithm: ClassVar[str]
+    extra: ClassVar[str] = "rl"
 
     def __init__(self, settings: str = "tuned", horizon: int = 5000, **overrides: Any) -> None:
         algorithm_class = getattr(stable_baselines3(), self.algorithm)

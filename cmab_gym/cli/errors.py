@@ -10,10 +10,13 @@ from traceback import format_exception
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from cmab_gym.text import write
+
 if TYPE_CHECKING:
     from cmab_gym.evaluation import AgentRun
 
 OK, AGENT_FAILED, WRONG_ARGUMENTS = 0, 1, 2
+_LONGEST = 2000  # characters of an error: more are a value that was given
 _SAME_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -42,6 +45,8 @@ def print_error(
     for parameter, option in option_of.items():
         replacement = option if option.endswith("=") else f"{option} "
         text = re.sub(rf"\b{parameter}=", replacement, text)
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
     if traceback is not None:
         _print("".join(format_exception(traceback)))
     _print(f"cmab-gym: error: {text}")
@@ -71,4 +76,4 @@ def print_interrupted(error: KeyboardInterrupt) -> None:
 
 def _print(text: str) -> None:
     with suppress(OSError):  # the terminal may be gone
-        print(text, file=sys.stderr)
+        write(text, sys.stderr)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -18,64 +17,37 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 
+from cmab_gym.cli.layout import table_lines, wrapped
 from cmab_gym.envs_data.unknown import unknown_note
+from cmab_gym.text import encodable, shown, write
 
 PIPE_WIDTH = 160  # columns of a file or a pipe, which have no width of their own
 
 
-class _Console(Console):
-    """A console that raises when its reader has closed it, instead of ending the process."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
-
-
-def console(stderr: bool = False) -> Console:
-    """Return a console for standard output or standard error."""
-    stream = sys.stderr if stderr else sys.stdout
-    terminal = stream is not None and stream.isatty()
-    return _Console(stderr=stderr, highlight=False, width=None if terminal else PIPE_WIDTH)
-
-
 def print_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], droppable: Collection[str] = ()
+    header: Sequence[str], rows: Sequence[Sequence[str]], text: Collection[str] = ()
 ) -> None:
-    """Print a table; columns of numbers are never cut.
+    """Print a table that fits the terminal, by `cmab_gym.cli.layout.table_lines`.
 
     Args:
         header: names of the columns.
         rows: their cells.
-        droppable: names of columns to leave out, the first one first, while the table is too wide.
+        text: names of the columns whose cells may wrap.
     """
-    out = console()
-    kept = _fitting(header, rows, droppable, out.width)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for column in kept:
-        numeric = rows[0][column].lstrip("+-")[:1].isdigit() if rows else False
-        table.add_column(
-            header[column],
-            justify="right" if numeric else "left",
-            no_wrap=numeric or column == 0,
-            overflow="fold",
-        )
-    for row in rows:
-        table.add_row(*(escape(row[column]) for column in kept))
-    out.print(table)
+    can_show = encodable(sys.stdout)
+    cells = [[shown(cell, can_show) for cell in row] for row in rows]
+    room = _terminal_width(sys.stdout) or PIPE_WIDTH
+    write("\n".join(table_lines(header, cells, text, room)))
 
 
-def _fitting(
-    header: Sequence[str], rows: Sequence[Sequence[str]], droppable: Collection[str], width: int
-) -> list[int]:
-    """Return the indices of the columns to print."""
-    kept = list(range(len(header)))
-    sizes = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
-    for name in droppable:
-        if sum(sizes[column] + 2 for column in kept) <= width:
-            break
-        kept.remove(header.index(name))
-    return kept
+def say(note: object, stderr: bool = False) -> None:
+    """Print a note; in a terminal it wraps between words."""
+    stream = sys.stderr if stderr else sys.stdout
+    lines, room = str(note).split("\n"), _terminal_width(stream)
+    if room is not None:
+        lines = [part for line in lines for part in wrapped(line, room, fold=False)]
+    write("\n".join(lines), stream)
 
 
 def print_survey_notes(provenance: Mapping[str, Any]) -> None:
@@ -89,9 +61,9 @@ def print_survey_notes(provenance: Mapping[str, Any]) -> None:
     counts = provenance.get("left_out", {})
     some = [f"{count:,} {reason}" for reason, count in counts.items() if count]
     if some:
-        print(f"left out of {provenance['source']}: {', '.join(some)}", file=sys.stderr)
+        say(f"left out of {provenance['source']}: {', '.join(some)}", stderr=True)
     if note := unknown_note(provenance):
-        print(note, file=sys.stderr)
+        say(note, stderr=True)
 
 
 @contextmanager
@@ -109,7 +81,8 @@ def progress_bar(what: str, total: int | None, unit: str) -> Iterator[Callable[[
     count = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
     label = TextColumn("" if unit == "bytes" else unit)
     columns = (TextColumn(what), BarColumn(), count, label, TimeRemainingColumn())
-    bar = Progress(*columns, console=console(stderr=True))
+    room = None if _terminal_width(sys.stderr) else PIPE_WIDTH
+    bar = Progress(*columns, console=_Console(stderr=True, highlight=False, width=room))
     task = bar.add_task(what, total=total)
 
     def advance(units: int) -> None:
@@ -124,3 +97,18 @@ def progress_bar(what: str, total: int | None, unit: str) -> Iterator[Callable[[
         with suppress(OSError):
             if bar.live.is_started:
                 bar.stop()
+
+
+class _Console(Console):
+    """A console that raises when its reader has closed it, instead of ending the process."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def _terminal_width(stream: Any) -> int | None:
+    """Return how many columns a stream's terminal has; None if it has no terminal."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (AttributeError, ValueError, OSError):
+        return None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import re
 from collections.abc import Callable
 from shlex import quote
 from typing import Any, Literal
 
 from cmab_gym.cli.errors import UsageError
+from cmab_gym.literals import read_value
 
 
 def whole(option: str, at_least: int) -> Callable[[str], int]:
@@ -77,17 +77,9 @@ class AddKeywords(argparse.Action):
                 raise UsageError(
                     f"{option}: {key}= is given twice: expected each keyword argument once"
                 )
-            keywords[key] = _literal(value)
+            keywords[key] = read_value(value)
         setattr(namespace, self.dest, keywords)
 
 
 def _integer(text: str) -> int | None:
     return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else None
-
-
-def _literal(text: str) -> Any:
-    """Read a Python literal; any other text is a string."""
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return text

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
-from cmab_gym.envs.scene import Scene, shortened
+from cmab_gym.envs.scene import Scene
+from cmab_gym.text import display_width, drawn
 
 _NAME_WIDTH = 210  # pixels for an arm's name
+_UNIT_WIDTH = 30  # columns of a terminal for the rewards' unit at most
 _MOST_NAMES = 60  # with more arms, only some are named
 _COMPETITIVE, _RULED_OUT, _INK = "#1f77b4", "#b5b5b5", "#222222"
 
@@ -151,10 +153,12 @@ def _style_axes(axes: Any, scene: Scene, named: Sequence[int], font_size: int) -
     """Set limits, grid and labels of the axes, with one row for each arm."""
     axes.set(xlim=scene.reward_bounds, ylim=(len(scene.names) - 0.5, -0.5))
     axes.tick_params(axis="y", length=0, pad=14, labelsize=font_size)
-    axes.set_yticks(named, [scene.names[arm] for arm in named])
-    axes.set_yticklabels([_fitting(label) for label in axes.get_yticklabels()])
+    names = [scene.names[arm] for arm in named]
+    axes.set_yticks(named, [drawn(name) for name in names])
+    labels = zip(axes.get_yticklabels(), names, strict=True)
+    axes.set_yticklabels([_fitting(label, name) for label, name in labels])
     axes.tick_params(axis="x", labelsize=9)
-    unit = "" if scene.unit == "reward" else f" ({scene.unit})"
+    unit = "" if scene.unit == "reward" else f" ({drawn(scene.unit, most=_UNIT_WIDTH)})"
     axes.set_xlabel(f"mean reward{unit}, with 95 % interval", fontsize=9)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
@@ -195,7 +199,7 @@ def _whiskers(arms: IntArray, low: FloatArray, high: FloatArray) -> FloatArray:
     return lines
 
 
-def _fitting(label: Any) -> str:
-    """Return as much of an arm's name as there is room for."""
-    name, width = label.get_text(), label.get_window_extent().width
-    return shortened(name, int(len(name) * min(_NAME_WIDTH / max(width, 1), 1)))
+def _fitting(label: Any, name: str) -> str:
+    """Return as much of an arm's name, which `label` shows in full, as there is room for."""
+    share = min(_NAME_WIDTH / max(label.get_window_extent().width, 1), 1)
+    return drawn(name, most=int(display_width(name) * share))

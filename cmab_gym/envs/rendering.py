@@ -12,9 +12,10 @@ import numpy as np
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 from cmab_gym.envs.picture import Picture
-from cmab_gym.envs.scene import Scene, intervals, shortened, table
+from cmab_gym.envs.scene import NAME_WIDTH, Scene, intervals, table
 from cmab_gym.history import CorrelatedHistory
 from cmab_gym.models.base import BanditModel
+from cmab_gym.text import shown, write
 
 FRAMES_PER_SECOND = 30
 
@@ -49,7 +50,7 @@ class Screen:
 
     def __init__(self, model: BanditModel, horizon: int, trials: int = 1) -> None:
         self._model, self._horizon, self._trials = model, horizon, trials
-        self._names = tuple(shortened(name) for name in model.arm_names)
+        self._names = tuple(shown(name, most=NAME_WIDTH) for name in model.arm_names)
         self._picture: Picture | None = None
         self._window: Window | None = None
         self.begin()
@@ -130,7 +131,7 @@ class Window:
     def show(self, scene: Scene, picture: Picture) -> None:
         """Show a scene, and wait until the next one may be shown."""
         if self._pygame is None:
-            print(table(scene), flush=True)
+            write(table(scene))
         else:
             self._show(picture.draw(scene))
         time.sleep(max(0, self._next - time.monotonic()))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.text import display_width
 
 _MISS = 0.05  # the probability that an interval misses an arm's mean
-_NAME_LENGTH = 30  # characters shown of an arm's name
+NAME_WIDTH = 30  # columns of a terminal for an arm's name at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +19,7 @@ class Scene:
     """One trial at one moment, as a spectator may see it.
 
     Attributes:
-        names: K names of the arms, at most 30 characters each.
+        names: K names of the arms, made safe by `cmab_gym.text.shown`, of at most 30 columns.
         unit: the rewards' unit.
         reward_bounds: (low, high), the interval that holds every reward.
         pulls: int64 (K,).
@@ -80,17 +81,13 @@ def intervals(
 
 def table(scene: Scene) -> str:
     """Write a scene as a table: arms, pulls, means, intervals, and which arms are competitive."""
-    width = max(len("arm"), *(len(name) for name in scene.names))
-    lines = [scene.headline, f"  {'arm':{width}}   pulls      mean      95 % interval  competitive"]
+    room = max(display_width(name) for name in ("arm", *scene.names))
+    lines = [scene.headline, f"  {'arm':{room}}   pulls      mean      95 % interval  competitive"]
     for arm, name in enumerate(scene.names):
         mark = ">" if arm == scene.last_arm else " "
         mean = f"{scene.means[arm]:9.3f}" if scene.pulls[arm] else f"{'-':>9}"
         ends = f"{scene.low[arm]:8.3f} to {scene.high[arm]:8.3f}"
         competitive = "yes" if scene.competitive[arm] else "no"
-        lines.append(f"{mark} {name:{width}} {scene.pulls[arm]:7} {mean} {ends}  {competitive}")
+        name += " " * (room - display_width(name))
+        lines.append(f"{mark} {name} {scene.pulls[arm]:7} {mean} {ends}  {competitive}")
     return "\n".join(lines) + "\n"
-
-
-def shortened(name: str, length: int = _NAME_LENGTH) -> str:
-    """Cut a name to at most `length` characters; an ellipsis marks the cut."""
-    return name if len(name) <= length else name[: length - 1].rstrip() + "…"

@@ -137,9 +137,9 @@ def _labels(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     else:
         raise ValueError(f"agents={agents!r}: expected a list, such as [{agents!r}]")
     labels = [label for label, _ in pairs]
-    wrong = [label for label in labels if not isinstance(label, str) or not label]
+    wrong = [label for label in labels if not _can_be_saved(label)]
     if wrong:
-        raise ValueError(f"agent label {wrong[0]!r}: expected a non-empty string")
+        raise ValueError(f"agent label {wrong[0]!r}: expected a non-empty string of Unicode text")
     if not labels:
         raise ValueError("no agents given: expected at least one, such as 'c-ucb'")
     twice = {label for label in labels if labels.count(label) > 1}
@@ -149,6 +149,13 @@ def _labels(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
             "agent with different parameters, pass a mapping {label: agent}"
         )
     return dict(pairs)
+
+
+def _can_be_saved(label: Any) -> bool:
+    try:
+        return isinstance(label, str) and bool(label.encode())
+    except UnicodeEncodeError:  # a lone surrogate, such as of an undecodable file name
+        return False
 
 
 def trial_ranges(trials: int, size: int) -> list[range]:

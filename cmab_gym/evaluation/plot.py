@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.evaluation.results import AgentRun, Results, short_labels, standard_deviation
 from cmab_gym.files import write_whole
+from cmab_gym.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ _COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 _MARKS = 8  # per curve
-_TITLE = 90  # characters
+_TITLE, _LABEL, _UNIT = 90, 50, 30  # columns of a terminal, at most
 
 
 def plot_regret(
@@ -40,16 +40,19 @@ def plot_regret(
     Args:
         results: of `evaluate`.
         path: file to write; its extension selects the format (.png, .svg, .pdf).
-        title: above the axes; by default the environment and its keyword arguments.
+        title: above the axes, where `$` encloses mathematics; by default the environment and its
+            keyword arguments.
         lower_bound: drawn as a thin grey line, such as
             `cmab_gym.theory.graves_lai_bound(model)`.
 
     Raises:
-        ValueError: no agent finished.
+        ValueError: no agent finished, or Matplotlib cannot write files with this extension.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    path = Path(path)
+    kind = _format(path)
     if not results.finished:
         raise ValueError("no agent finished: expected results to plot; see results.failures")
     figure = Figure(figsize=(7.5, 4.5), dpi=150, layout="constrained")
@@ -57,10 +60,20 @@ def plot_regret(
     axes = figure.add_subplot()
     draw_regret(axes, results, lower_bound)
     axes.set_title(_title(results) if title is None else title, fontsize=10)
-    path = Path(path)
-    kind = path.suffix.lstrip(".") or "png"
     write_whole(path, lambda part: figure.savefig(part, format=kind))
     return path
+
+
+def _format(path: Path) -> str:
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kind, known = path.suffix.lstrip(".").lower(), FigureCanvasBase.get_supported_filetypes()
+    if kind not in known:
+        raise ValueError(
+            f"path={str(path)!r}: expected a file name with an extension for pictures, such as "
+            f"{path.stem}.png; known are {', '.join(f'.{each}' for each in sorted(known))}"
+        )
+    return kind
 
 
 def plot_panels(
@@ -104,13 +117,13 @@ def plot_panels(
     )
     figure.suptitle(title, fontsize=11)
     for path in paths:
-        write_whole(path, partial(figure.savefig, format=path.suffix.lstrip(".")))
+        write_whole(path, partial(figure.savefig, format=_format(path)))
 
 
 def draw_regret(axes: Axes, results: Results, lower_bound: LowerBound | None = None) -> None:
     """Draw the curves, their bands and their labels into given axes."""
     rounds = np.array([0, *results.checkpoints])
-    names = short_labels([run.label for run in results.finished])
+    names = _drawn_labels([run.label for run in results.finished])
     final = [
         _draw_curve(axes, rounds, name, run, position)
         for position, (name, run) in enumerate(zip(names, results.finished, strict=True))
@@ -132,13 +145,20 @@ def draw_regret(axes: Axes, results: Results, lower_bound: LowerBound | None = N
     )
 
 
+def _drawn_labels(labels: Sequence[str]) -> list[str]:
+    """Return the labels as drawn, numbered if they would not differ any more."""
+    names = [drawn(label, most=_LABEL) for label in short_labels(labels)]
+    if len({*names}) == len(names):
+        return names
+    return [f"{number}: {name}" for number, name in enumerate(names, start=1)]
+
+
 def _draw_curve(
     axes: Axes, rounds: IntArray, name: str, run: AgentRun, position: int
 ) -> tuple[float, str, str]:
     """Draw one agent's mean and band; return the final mean, its label and the colour."""
     colour = _COLOURS[position % len(_COLOURS)]
-    # A dollar sign would begin mathematics, and a leading underscore hide the curve.
-    label = f" {name}".replace("$", r"\$")
+    label = f" {name}"  # Matplotlib would hide a curve whose label starts with an underscore
     mean, sd = (_from_zero(f) for f in (run.regret.mean(axis=0), standard_deviation(run.regret)))
     if len(run.regret) > 1:
         axes.fill_between(rounds, mean - sd, mean + sd, color=colour, alpha=0.15, linewidth=0)
@@ -161,7 +181,8 @@ def _style_axes(axes: Axes, results: Results) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_xlabel("round")
-    axes.set_ylabel(f"cumulative regret ({results.manifest.get('reward_unit', 'reward')})")
+    unit = drawn(results.manifest.get("reward_unit", "reward"), most=_UNIT)
+    axes.set_ylabel(f"cumulative regret ({unit})")
     if results.manifest.get("log_checkpoints"):
         axes.set_xscale("log")
         axes.set_xlim(1, results.checkpoints[-1])
@@ -201,4 +222,4 @@ def _title(results: Results) -> str:
     env_kwargs = results.manifest.get("env_kwargs", {})
     inside = ", ".join(f"{key}={value}" for key, value in env_kwargs.items())
     name = str(results.manifest.get("env_id", ""))
-    return shorten(f"{name} ({inside})" if inside else name, _TITLE).replace("$", r"\$")
+    return drawn(f"{name} ({inside})" if inside else name, most=_TITLE)

@@ -15,6 +15,7 @@ import numpy as np
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.evaluation.table import read_table, write_table
 from cmab_gym.files import checksum, write_all
+from cmab_gym.text import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,7 +145,9 @@ class Results:
         return f"<Results on {where}: {labels}, {self.checkpoints[-1]} rounds>"
 
     def __str__(self) -> str:
-        return f"{self!r}\n{self.summary().to_string(index=False, float_format='%.2f')}"
+        table = self.summary()
+        table["agent"] = table["agent"].map(shown)
+        return f"{self!r}\n{table.to_string(index=False, float_format='%.2f')}"
 
     @property
     def finished(self) -> tuple[AgentRun, ...]:

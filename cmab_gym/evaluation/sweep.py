@@ -19,7 +19,7 @@ from cmab_gym.evaluation.manifest import describe_environment, describe_run
 from cmab_gym.evaluation.results import AgentRun, Results
 from cmab_gym.evaluation.sweep_tasks import Sweep, Task, columns_of
 from cmab_gym.evaluation.workers import workers_of
-from cmab_gym.files import write_whole
+from cmab_gym.files import write_csv
 from cmab_gym.user_code import line_of_user
 
 if TYPE_CHECKING:
@@ -241,5 +241,5 @@ def _write_summary(
         for task, own in zip(tasks, chosen, strict=True)
     ]
     table = pd.DataFrame(found, columns=["folder", *chosen[0], *_NUMBERS, "status", "failure"])
-    write_whole(out / SUMMARY, lambda part: table.to_csv(part, index=False))
+    write_csv(out / SUMMARY, table)
     return table

@@ -17,7 +17,7 @@ from cmab_gym.evaluation.batch import OnProgress, find_model
 from cmab_gym.evaluation.evaluate import evaluate
 from cmab_gym.evaluation.plot import plot_panels
 from cmab_gym.evaluation.workers import Done, count_workers, in_processes
-from cmab_gym.files import write_whole
+from cmab_gym.files import write_csv, write_whole
 from cmab_gym.models.base import BanditModel
 from cmab_gym.paper.comparison import Reproduced, comparison
 from cmab_gym.paper.panels import AGENTS, FIGURES, READ_AT, ROUNDS, TRIALS, Panel
@@ -79,7 +79,7 @@ def reproduce(
     by_figure = [[each for each in reproduced if each.panel.figure == figure] for figure in figures]
     list(_in_parallel(_draw_figure, [(own, folder) for own in by_figure], workers))
     table = comparison(reproduced)
-    write_whole(folder / "comparison.csv", partial(table.to_csv, index=False))
+    write_csv(folder / "comparison.csv", table)
     write_report(folder / "report.md", reproduced, table)
     return table
 

@@ -178,7 +178,7 @@ def test_a_plugin_that_cannot_be_used_is_left_out_with_a_warning(name, value, in
         ("c-random", r"unknown agent 'c-random'"),
         ("ucb(", r"expected name\(parameter=value"),
         ("ucb(5)", r"expected name\(parameter=value"),
-        ("ucb(B=__import__('os'))", r"expected name\(parameter=value"),
+        ("ucb(B=__import__('os'))", "the value of B= is neither a number nor a word"),
         ("ucb(b=5)", r"UCB: .*'b'; its parameters are \['B'\]"),
         ("ucb(lower_bounds=True)", r"lower_bounds.*its parameters are \['B'\]"),
         (

@@ -62,5 +62,11 @@ def test_lists_name_every_environment_and_agent(capsys):
     out = capsys.readouterr().out
     for name in cmab_gym.agents.agent_names():
         assert name in out
-    (c_ts,) = (line for line in out.splitlines() if line.startswith("c-ts "))
-    assert c_ts.split()[-4:] == ["B", "beta", "first_pulls", "lower_bounds"]
+    by_name = {line.split(" ")[0]: line for line in out.splitlines()}
+    assert by_name["ts"].endswith(" B=None beta=1.0")
+    assert by_name["ppo"].endswith(" settings='tuned' horizon=5000 **overrides")
+    for prefix in ("c-", "tc-"):
+        assert by_name[prefix].endswith(" first_pulls='competitive' lower_bounds=False")
+    assert "do not rule out" in by_name["c-"]
+    assert "tightened" in by_name["tc-"]
+    assert "ppo, a2c, dqn: need the extra rl: pip install 'cmab-gym[rl]'" in out

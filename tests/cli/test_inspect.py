@@ -16,15 +16,15 @@ def test_the_bounds_are_printed_or_why_one_is_missing(capsys):
         assert main(["inspect", *arguments]) == 0
         return " ".join(capsys.readouterr().out.split())
 
-    known = inspected("CMAB-Tabular-v0", "--set", "preset=table1-a")
+    known = inspected("CMAB-Tabular-v0", "--set", "preset=table1-a", "--rounds", "1000000")
     assert "no 116,672 233,348" in known  # t0, and pulls by c-ucb
     assert "c-ucb, upper bound (Corollary 1) bounded 46,669.5" in known
     assert "any agent, lower bound (Graves and Lai) 0 0.0" in known
-    assert "(Lai and Robbins) 2.466 ln T 21.0" in known
-    assert "always the worst arm 0.2 T 1,000.0" in known
-    later = inspected("CMAB-Tabular-v0", "--set", "preset=table1-b", "--rounds", "100000")
-    assert "c-ucb, upper bound (Corollary 1) 80 ln T 64,921.4" in later
-    assert "(Graves and Lai) 4.966 ln T 57.2" in later
+    assert "(Lai and Robbins) 2.466 ln T 34.1" in known
+    assert "always the worst arm 0.2 T 200,000.0" in known
+    later = inspected("CMAB-Tabular-v0", "--set", "preset=table1-b", "--rounds", "1000000")
+    assert "c-ucb, upper bound (Corollary 1) 80 ln T 65,105.6" in later
+    assert "(Graves and Lai) 4.966 ln T 68.6" in later
     for preset, growth in (("three-arm-a", "0"), ("three-arm-b", "of order ln T")):
         latent = inspected("CMAB-Latent-v0", "--set", f"preset={preset}")
         assert f"any agent, lower bound (Theorem 3) {growth} " in latent

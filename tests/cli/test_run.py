@@ -13,7 +13,7 @@ import pytest
 from waiting import LIMIT, wait_until, waiting_agent
 
 from cmab_gym import Results
-from cmab_gym.cli import main, tables
+from cmab_gym.cli import main
 from cmab_gym.cli.commands import run as commands
 from cmab_gym.cli.signals import as_keyboard_interrupt
 
@@ -222,16 +222,3 @@ def test_a_picture_that_cannot_be_written_costs_no_numbers(tmp_path, capsys, mon
     assert "regret.png could not be written (No space left on device)" in err
     assert Results.load(tmp_path).manifest["rounds"] == 50
     assert (tmp_path / ".writable").read_text() == "mine"
-
-
-@pytest.mark.parametrize("width", [40, 60, 80])
-def test_a_narrow_terminal_shows_names_and_regrets(width, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(tables, "PIPE_WIDTH", width)
-    path = tmp_path / "my_agent_with_a_long_name.py"
-    path.write_text(BAD.replace("2.5", "0").replace("Bad", "EpsilonGreedy"))
-    agents = ["ucb", "c-ucb", f"{path}:EpsilonGreedy"]
-    assert main([*RUN, str(tmp_path / "out"), "--agents", *agents]) == 0
-    rows = capsys.readouterr().out.splitlines()[2:5]
-    assert [row.split()[0] for row in rows] == ["ucb", "c-ucb", "EpsilonGreedy"]
-    assert all(float(row.split()[1]) >= 0 for row in rows)
-    assert max(map(len, rows)) <= width

@@ -1,13 +1,16 @@
 """Rendering: tables, pictures and windows."""
 
 import copy
+import io
 import pickle
+import sys
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from bandits import IDS, NEEDS
 from gymnasium.utils.env_checker import check_env
+from hostile import HOSTILE
 from numpy.testing import assert_array_equal
 
 from cmab_gym.envs import rendering
@@ -16,6 +19,7 @@ from cmab_gym.envs.rendering import Screen
 from cmab_gym.envs.scene import intervals
 from cmab_gym.models import HistogramModel
 from cmab_gym.problem import BanditProblem
+from cmab_gym.text import display_width, shown
 
 
 @pytest.fixture(autouse=True)
@@ -112,8 +116,8 @@ def test_a_window_opens_closes_and_opens_again():
     assert env.render() is None
     window = pygame.display.get_surface()
     assert window.get_size()[0] == 960
-    shown = np.array([window.get_at((300, y))[:3] for y in range(window.get_size()[1])])
-    assert (shown == (31, 119, 180)).all(axis=1).any()  # a blue bar
+    column = np.array([window.get_at((300, y))[:3] for y in range(window.get_size()[1])])
+    assert (column == (31, 119, 180)).all(axis=1).any()  # a blue bar
     env.close()
     assert pygame.display.get_surface() is None
     env.close()
@@ -195,3 +199,32 @@ def test_a_picture_of_hundreds_of_arms_has_a_limited_height():
     table[np.arange(300), np.arange(300)] = [0, 1]
     model = HistogramModel(np.ones((300, 2)), BanditProblem(table, np.array([0.0, 1]), (0, 1)))
     assert Screen(model, 10).frame(0, "rgb_array").shape[0] < 1100
+
+
+@pytest.fixture
+def hostile_model():
+    """A bandit with one arm for each hostile name."""
+    rng = np.random.default_rng(0)
+    counts = rng.integers(1, 9, (len(HOSTILE), 3))
+    problem = BanditProblem(np.full((*counts.shape[:1] * 2, 3), 3.0), (1.0, 2.0, 3.0), (1.0, 3.0))
+    return HistogramModel(counts, problem, HOSTILE, "$x$\n\x1b" + "u" * 500)
+
+
+def test_hostile_names_are_text_in_the_table_and_the_window(hostile_model, monkeypatch):
+    screen = Screen(hostile_model, 100)
+    lines = screen.frame(0, "ansi").split("\n")
+    for line in lines:
+        assert shown(line).strip("\u200e") == line.strip("\u200e")
+    assert len({display_width(line) for line in lines[2:-1]}) == 1  # the columns are aligned
+    monkeypatch.setattr(rendering, "pygame_with_a_display", lambda: None)
+    for encoding in ("ascii", "cp1252"):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", stream)
+            screen.show(0, 30)
+        assert len(stream.buffer.getvalue().decode(encoding).splitlines()) == len(lines)
+
+
+def test_hostile_names_are_drawn_in_the_picture(hostile_model):
+    # Warnings, such as those of missing glyphs, are errors in the tests.
+    assert Screen(hostile_model, 100).frame(0, "rgb_array").shape[1:] == (960, 3)

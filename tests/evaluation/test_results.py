@@ -5,16 +5,19 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pandas as pd
 import pytest
+from hostile import HOSTILE
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from waiting import LIMIT
 
 from cmab_gym.evaluation import AgentRun, Results, evaluate, plot_regret
-from cmab_gym.files import write_whole
+from cmab_gym.evaluation.plot import _drawn_labels
+from cmab_gym.files import write_csv, write_whole
 from cmab_gym.theory import LowerBound
 
 
@@ -197,6 +200,13 @@ def test_what_a_killed_process_left_behind_is_deleted_later(tmp_path):
         assert left.exists() == stays
 
 
+def test_text_that_a_spreadsheet_would_run_gets_an_apostrophe(tmp_path):
+    frame = pd.DataFrame({"agent": ["=1+1", "@x", "-x", "c-ucb"], "regret": [-1.5, 0, 1, 2]})
+    write_csv(tmp_path / "x.csv", frame)
+    lines = (tmp_path / "x.csv").read_text().split()
+    assert lines == ["agent,regret", "'=1+1,-1.5", "'@x,0.0", "'-x,1.0", "c-ucb,2.0"]
+
+
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_a_plot_is_written(results, tmp_path, kind):
     path = plot_regret(results, tmp_path / f"regret.{kind}")
@@ -264,6 +274,40 @@ def test_many_agents_with_odd_names_can_be_told_apart(tmp_path):
     texts = [text.get_text().strip() for text in axes.get_legend().get_texts()]
     assert texts[-3:] == ["_hidden", r"cost \$5 and \$6", "Mine"]
     assert plot_regret(results, tmp_path / "many.png").exists()
+
+
+@pytest.fixture
+def hostile_results():
+    """Results of one agent for each hostile name, on an environment with such arguments."""
+    one, labels = np.ones((2, 3)), [label.replace("\ud800", "") for label in HOSTILE if label]
+    runs = tuple(AgentRun(label, one * i, one.astype(int), 1) for i, label in enumerate(labels))
+    manifest = {"env_id": "x", "env_kwargs": {"a": labels}, "reward_unit": "$\n$"}
+    return Results((1, 2, 3), runs, manifest)
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_hostile_names_are_drawn_as_text(hostile_results, tmp_path, kind):
+    # Warnings, such as those of missing glyphs or of a layout without room, are errors.
+    path = plot_regret(hostile_results, tmp_path / f"regret.{kind}")
+    if kind == "svg":
+        assert ET.parse(path).getroot().tag.endswith("svg")  # noqa: S314
+
+
+def test_labels_that_look_alike_are_numbered():
+    labels = ["ucb", "a\x00", "a\x01", "n" * 500]
+    assert _drawn_labels(labels) == ["1: ucb", "2: a\ufffd", "3: a\ufffd", f"4: {'n' * 49}…"]
+    assert _drawn_labels(labels[:2]) == ["ucb", "a\ufffd"]
+
+
+@pytest.mark.parametrize("name", ["plot", "plot.", "plot.xyz", ".png"])
+def test_a_plot_needs_an_extension_for_pictures(results, tmp_path, name):
+    with pytest.raises(ValueError, match=r"expected a file name with an extension for pictures"):
+        plot_regret(results, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_hostile_names_are_text_in_the_printed_table(hostile_results):
+    assert len(str(hostile_results).splitlines()) == 2 + len(hostile_results.runs)
 
 
 def test_results_print_as_a_table(results):

@@ -7,22 +7,42 @@ import inspect
 
 from cmab_gym.agents.registry import INDEX_AGENTS, agent_class, agent_names, split_prefix
 from cmab_gym.cli.errors import OK
-from cmab_gym.cli.tables import print_table
+from cmab_gym.cli.tables import print_table, say
+
+_FORMAT = "parameters and their defaults"
 
 
 def run(_: argparse.Namespace) -> int:
-    """Print every agent with its parameters."""
-    rows = []
-    for name in agent_names():
-        cls = agent_class(name)
-        summary = (inspect.getdoc(cls) or "").split("\n")[0]
-        rows.append((name, summary, " ".join(_parameters(name, cls))))
-    about = "description (c-: competitive arms only; tc-: tightened pseudo-rewards)"
-    print_table(("name", about, "parameters"), rows)
+    """Print every agent, and what a prefix makes of an index policy."""
+    names = agent_names()
+    classes = {name: agent_class(name) for name in names if not split_prefix(name)[0]}
+    rows = [(name, _summary(cls), _parameters(cls)) for name, cls in classes.items()]
+    print_table(("name", "description", _FORMAT), rows, text=["description", _FORMAT])
+    say("\nA prefix gives an index policy's correlated version, with these parameters as well:\n")
+    versions = [
+        (prefix, " ".join(name for name in names if split_prefix(name)[0] == prefix), cls)
+        for prefix, cls in INDEX_AGENTS.items()
+        if prefix
+    ]
+    described = [(prefix, own, _summary(cls), _parameters(cls)) for prefix, own, cls in versions]
+    header = ("prefix", "names", "description", _FORMAT)
+    print_table(header, described, text=["names", "description", _FORMAT])
+    extras: dict[str, list[str]] = {}
+    for name, cls in classes.items():
+        extras.setdefault(getattr(cls, "extra", ""), []).append(name)
+    for extra, own in extras.items():
+        if extra:
+            say(f"\n{', '.join(own)}: need the extra {extra}: pip install 'cmab-gym[{extra}]'")
     return OK
 
 
-def _parameters(name: str, cls: type) -> list[str]:
-    index_agent = INDEX_AGENTS[split_prefix(name)[0]]
-    of_agent = [each for each in inspect.signature(index_agent).parameters if each != "policy"]
-    return [*inspect.signature(cls).parameters, *of_agent]
+def _summary(cls: type) -> str:
+    return (inspect.getdoc(cls) or "").split("\n")[0]
+
+
+def _parameters(cls: type) -> str:
+    """Write the parameters of a class with their defaults, without a policy and without types."""
+    parameters = inspect.signature(cls).parameters.values()
+    return " ".join(
+        str(each.replace(annotation=each.empty)) for each in parameters if each.name != "policy"
+    )

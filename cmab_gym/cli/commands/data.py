@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from cmab_gym.cli.errors import OK
-from cmab_gym.cli.tables import print_table, progress_bar
+from cmab_gym.cli.tables import print_table, progress_bar, say
 from cmab_gym.envs_data.bundle import build_tables
 from cmab_gym.envs_data.cache import cache_folder, cached, cached_path, verify
 from cmab_gym.envs_data.datasets import DATASETS, dataset
@@ -22,7 +22,7 @@ def fetch_data(chosen: argparse.Namespace) -> int:
             advance(so_far - before)
             before = so_far
 
-        print(fetch(chosen.name, accept=print, progress=report, url=chosen.url))
+        say(fetch(chosen.name, accept=say, progress=report, url=chosen.url))
     return OK
 
 
@@ -38,8 +38,8 @@ def list_data(_: argparse.Namespace) -> int:
         )
         for name, each in DATASETS.items()
     ]
-    print_table(("name", "title", "size", "status"), rows)
-    print(f"\ncache folder: {cache_folder()}")
+    print_table(("name", "title", "size", "status"), rows, text=["title"])
+    say(f"\ncache folder: {cache_folder()}")
     return OK
 
 
@@ -48,9 +48,9 @@ def verify_data(chosen: argparse.Namespace) -> int:
     names = chosen.names or list(cached())
     for name in names:
         verify(name)
-        print(f"{name}: matches its checksum")
+        say(f"{name}: matches its checksum")
     if not names:
-        print("no data set is cached")
+        say("no data set is cached")
     return OK
 
 

@@ -8,7 +8,7 @@ import inspect
 import gymnasium as gym
 
 from cmab_gym.cli.errors import OK
-from cmab_gym.cli.tables import print_table
+from cmab_gym.cli.tables import print_table, say
 from cmab_gym.envs.family import COMMON
 from cmab_gym.envs.registration import ENVIRONMENTS
 from cmab_gym.models.presets import LATENT, TABULAR
@@ -22,10 +22,11 @@ def run(_: argparse.Namespace) -> int:
         parameters = inspect.signature(vars(cls)["build_model"]).parameters.values()
         keywords = " ".join(f"{each.name}={each.default!r}" for each in parameters)
         rows.append((entry.id, entry.description, keywords))
-    print_table(("id", "description", f"keyword arguments (and {', '.join(COMMON)})"), rows)
-    print()
+    keywords = f"keyword arguments (and {', '.join(COMMON)})"
+    print_table(("id", "description", keywords), rows, text=["description", keywords])
+    say("")
     presets = [("CMAB-Tabular-v0", name, each.source) for name, each in TABULAR.items()]
     presets += [("CMAB-Latent-v0", name, each.source) for name, each in LATENT.items()]
-    print_table(("id", "preset", "source"), presets)
-    print("\nIn Python, help(cmab_gym.envs.MovieLensEnv), for example, explains the arguments.")
+    print_table(("id", "preset", "source"), presets, text=["source"])
+    say("\nIn Python, help(cmab_gym.envs.MovieLensEnv), for example, explains the arguments.")
     return OK

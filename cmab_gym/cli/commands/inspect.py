@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from typing import TypeVar
 
 from numpy.random import default_rng
 
 from cmab_gym.cli.errors import OK
-from cmab_gym.cli.tables import print_survey_notes, print_table
+from cmab_gym.cli.tables import print_survey_notes, print_table, say
 from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation.batch import find_model
 from cmab_gym.models import LatentModel
 from cmab_gym.models.base import BanditModel
+from cmab_gym.text import shown
 from cmab_gym.theory import (
     Analysis,
     LowerBound,
@@ -28,6 +30,7 @@ from cmab_gym.theory import (
 
 AnyBound = TypeVar("AnyBound", LowerBound, UpperBound)
 _LARGEST_PHI = 10  # arms up to which phi is printed
+_NAME_WIDTH = 60  # columns of an arm's name at most
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -42,7 +45,7 @@ def run(chosen: argparse.Namespace) -> int:
     if model.n_arms <= _LARGEST_PHI:
         _print_phi(analysis)
     measured = count_competitive(model, default_rng(chosen.seed))
-    print(
+    say(
         f"C = {analysis.n_competitive} of {model.n_arms} arms are competitive; measured as in the "
         f"paper, from 5000 pulls of the best arm: {measured}\n"
     )
@@ -58,7 +61,7 @@ def _print_arms(
     rows = [
         [
             str(arm),
-            name,
+            shown(name, most=_NAME_WIDTH),
             f"{analysis.means[arm]:.4f}",
             f"{analysis.gaps[arm]:.4f}",
             f"{analysis.phi[arm, best]:.4f}",
@@ -67,21 +70,28 @@ def _print_arms(
         ]
         for arm, name in enumerate(model.arm_names)
     ]
-    most_pulls = "c-ucb pulls (at most)"
     if not isinstance(upper, str):
-        header += ["t0", most_pulls]
+        header += ["t0", "c-ucb pulls (at most)"]
         for row, t0, pulls in zip(rows, upper.t0, upper.pulls(rounds), strict=True):
-            row += [f"{t0:,.0f}" if t0 == t0 else "-", f"{pulls:,.0f}"]
-    print_table(header, rows, droppable=("t0", "pseudo-gap", "gap", most_pulls))
-    print(f"phi: expected pseudo-reward with respect to arm {best}, the best arm\n")
+            row += [_count(t0, rounds), _count(pulls, rounds)]
+    print_table(header, rows, text=["name"])
+    say(f"phi: expected pseudo-reward with respect to arm {best}, the best arm")
+    say(f"T: {rounds:,} rounds\n")
+
+
+def _count(bound: float, rounds: int) -> str:
+    """Write a bound on a number of rounds; one above T says nothing about T rounds."""
+    if math.isnan(bound):
+        return "-"
+    return f"{bound:,.0f}" if bound <= rounds else "more than T"
 
 
 def _print_phi(analysis: Analysis) -> None:
     arms = range(len(analysis.means))
     rows = [(f"arm {row}", *(f"{analysis.phi[row, k]:.4f}" for k in arms)) for row in arms]
     columns = [f"given {k}" for k in arms]
-    print_table(("phi of", *columns), rows, droppable=columns[::-1])
-    print()
+    print_table(("phi of", *columns), rows)
+    say("")
 
 
 def _print_bounds(
@@ -98,20 +108,26 @@ def _print_bounds(
             ),
         }
     known = {name: bound for name, bound in bounds.items() if not isinstance(bound, str)}
+    worst = float(analysis.gaps.max())
+    most = f"{worst * rounds:,.1f}"
+    regrets = {name: float(bound.regret(rounds)) for name, bound in known.items()}
     rows = [
-        (name, _growth(bound), f"{float(bound.regret(rounds)):,.1f}")
+        (
+            name,
+            _growth(bound),
+            f"{regrets[name]:,.1f}" if regrets[name] <= worst * rounds else f"more than {most}",
+        )
         for name, bound in known.items()
     ]
     if latent:
         growth = "of order ln T" if analysis.n_competitive > 1 else "0"
         rows.append(("any agent, lower bound (Theorem 3)", growth, ""))
-    worst = float(analysis.gaps.max())
-    rows.append(("always the worst arm", f"{worst:.4g} T", f"{worst * rounds:,.1f}"))
-    print_table(("regret", "for large T", f"T = {rounds:,}"), rows)
-    print("a bound that exceeds the last row is vacuous; lower bounds hold only for large T")
+    rows.append(("always the worst arm", f"{worst:.4g} T", most))
+    print_table(("regret", "for large T", f"T = {rounds:,}"), rows, text=["regret"])
+    say("a bound that exceeds the last row is vacuous; lower bounds hold only for large T")
     for name, bound in bounds.items():
         if isinstance(bound, str):
-            print(f"{name}: not available: {bound}")
+            say(f"{name}: not available: {bound}")
 
 
 def _growth(bound: LowerBound | UpperBound) -> str:

@@ -6,7 +6,7 @@ import argparse
 
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.output_folder import output_folder
-from cmab_gym.cli.tables import print_table, progress_bar
+from cmab_gym.cli.tables import print_table, progress_bar, say
 from cmab_gym.envs_data.cache import locate
 from cmab_gym.paper import find_panels, on_ratings, reproduce
 from cmab_gym.paper.panels import ROUNDS, TRIALS
@@ -27,5 +27,5 @@ def run(chosen: argparse.Namespace) -> int:
         table = reproduce(panels, out, rounds, trials, chosen.seed, chosen.jobs, advance)
     counts = table["verdict"].value_counts()
     print_table(("verdict", "values"), [(str(name), str(count)) for name, count in counts.items()])
-    print(f"written to {out}: start with {out / 'report.md'}")
+    say(f"written to {out}: start with {out / 'report.md'}")
     return OK

@@ -10,7 +10,7 @@ from cmab_gym.agents.make import published
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.signals import ignored
-from cmab_gym.cli.tables import print_survey_notes, print_table, progress_bar
+from cmab_gym.cli.tables import print_survey_notes, print_table, progress_bar, say
 from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation import EvaluationInterrupted, Results, evaluate, plot_regret
 from cmab_gym.evaluation.batch import OnProgress, find_model
@@ -39,7 +39,7 @@ def run(chosen: argparse.Namespace) -> int:
         print_failures(failed, chosen.option_of, chosen.debug)
         if results.finished:
             _print_summary(results)
-    print(f"written to {out}" if results.finished else f"no agent finished: {out} is unchanged")
+    say(f"written to {out}" if results.finished else f"no agent finished: {out} is unchanged")
     if interruption is not None:
         raise interruption
     return AGENT_FAILED if results.failures else OK
@@ -99,4 +99,4 @@ def _print_summary(results: Results) -> None:
         for name, row in zip(names, results.summary().to_dict("records"), strict=True)
     ]
     header = ("agent", "final regret", "sd", "95 % interval", "best arm", "rounds/s")
-    print_table(header, rows, droppable=("rounds/s", "sd", "best arm", "95 % interval"))
+    print_table(header, rows, text=["agent"])

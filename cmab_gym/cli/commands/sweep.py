@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
+from functools import partial
 
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
 from cmab_gym.cli.output_folder import output_folder
-from cmab_gym.cli.tables import progress_bar
+from cmab_gym.cli.tables import progress_bar, say
 from cmab_gym.evaluation import AgentRun
 from cmab_gym.evaluation.sweep import SUMMARY, sweep
 from cmab_gym.evaluation.sweep_tasks import Sweep
@@ -27,10 +27,10 @@ def run(chosen: argparse.Namespace) -> int:
             chosen.scheduler,
             summary_only=chosen.summary,
             progress=advance,
-            say=lambda text: print(text, file=sys.stderr),
+            say=partial(say, stderr=True),
             on_failure=failed.append,
         )
     print_failures(failed, chosen.option_of, chosen.debug)
     counts = table["status"].value_counts()
-    print(f"{', '.join(f'{count} {status}' for status, count in counts.items())}: {out / SUMMARY}")
+    say(f"{', '.join(f'{count} {status}' for status, count in counts.items())}: {out / SUMMARY}")
     return AGENT_FAILED if failed else OK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from cmab_gym.cli.errors import OK
-from cmab_gym.cli.tables import progress_bar
+from cmab_gym.cli.tables import progress_bar, say
 from cmab_gym.training import train
 
 
@@ -22,6 +22,6 @@ def run(chosen: argparse.Namespace) -> int:
             seed=chosen.seed,
             progress=advance,
         )
-    print(f"{trained['steps']:,} rounds in {trained['seconds']:.0f} seconds")
-    print(f"written to {chosen.out}: evaluate it with `cmab-gym run ENV --agents {chosen.out}`")
+    say(f"{trained['steps']:,} rounds in {trained['seconds']:.0f} seconds")
+    say(f"written to {chosen.out}: evaluate it with `cmab-gym run ENV --agents {chosen.out}`")
     return OK
