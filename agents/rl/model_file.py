@@ -83,6 +83,8 @@ def read_network(path: Path) -> Any:
         weights = torch.load(file, map_location="cpu", weights_only=True)
         own = {key.removeprefix(_ACTOR): value for key, value in weights.items() if _ACTOR in key}
         network.load_state_dict(own)
+        if not all(torch.isfinite(value).all() for value in own.values()):
+            raise ValueError("some are not finite")
     except Exception as error:  # torch raises errors of many classes here
         raise ValueError(f"{path} has no usable weights ({error}): train again") from error
     return network.double().eval()

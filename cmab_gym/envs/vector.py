@@ -42,7 +42,7 @@ from cmab_gym.models.draws import (
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import environment_generator
 
-AUTORESET = ("NextStep", "SameStep")
+AUTORESET = ("NextStep", "SameStep", "Disabled")
 # Gymnasium 1.0 has no enumeration of the autoreset modes; its only mode is NEXT_STEP.
 _AUTORESET = getattr(gym.vector, "AutoresetMode", None)
 
@@ -51,13 +51,13 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
     """Many independent trials of one correlated bandit in lockstep.
 
     Sub-environment i with seed s gives the same rewards as `BanditEnv` with seed s. All episodes
-    end in the same step, and the next ones begin without a call of `reset`, as in Gymnasium's
-    `SyncVectorEnv`:
+    end in the same step. The next ones begin as in Gymnasium's `SyncVectorEnv`:
 
     - autoreset mode NEXT_STEP: the step after the end begins them. It plays no round: its rewards
       are 0, and its info is that of `reset`;
     - SAME_STEP: the last step begins them. Its info is that of `reset`; final_obs and final_info
-      hold the last observations and info of the episodes that ended.
+      hold the last observations and info of the episodes that ended;
+    - DISABLED: `reset` begins them, all together.
 
     Every info has the keys of `step`, with the same dtypes. Where no round was played, their masks
     (`_regret` and so on) are False, reward_index is -1, and the other values are 0.
@@ -67,8 +67,9 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         horizon, step_info, draws, env_kwargs: as in `BanditEnv`.
         render_mode: as in `BanditEnv`, without "human"; Gymnasium's vector wrapper `HumanRendering`
             shows the pictures of "rgb_array" (needs OpenCV).
-        autoreset_mode: "NextStep" or "SameStep", or that member of `gymnasium.vector.AutoresetMode`
-            (which Gymnasium 1.0 does not have; its own wrappers expect NEXT_STEP).
+        autoreset_mode: "NextStep", "SameStep" or "Disabled", or that member of
+            `gymnasium.vector.AutoresetMode` (which Gymnasium 1.0 does not have; its own wrappers
+            expect NEXT_STEP).
 
     Attributes:
         model, problem: as in `BanditEnv`.
@@ -201,7 +202,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         if options and not np.all(options.get("reset_mask", True)):
             raise ValueError(
                 f"reset_mask={options['reset_mask']}: expected True for every sub-environment, "
-                "since their episodes run in lockstep; leave it out"
+                "since their episodes run in lockstep, in the same round; leave it out, or make "
+                'the environment with vectorization_mode="sync"'
             )
         self._seed(seed)
         self.round_played = False
@@ -217,10 +219,15 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
 
         Raises:
             ValueError: the actions are not arms.
-            gymnasium.error.ResetNeeded: `reset` was never called.
+            gymnasium.error.ResetNeeded: `reset` was never called; or the episodes are over, in
+                autoreset mode DISABLED.
         """
         arms = checks.arms_in_range("actions", actions, self.num_envs, self.model.n_arms)
         source = self.reward_source
+        if self._round == self.horizon and self.autoreset_mode == "Disabled":
+            raise gym.error.ResetNeeded(
+                f"the episodes are over (horizon={self.horizon}): call reset() before step()"
+            )
         self.round_played = self._round < self.horizon
         if self.round_played:
             rewards, info = self._play(source, arms)

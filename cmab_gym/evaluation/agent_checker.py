@@ -33,16 +33,18 @@ def check_agent(agent: Any, rounds: int = 50) -> None:
     Raises:
         AgentError: the agent breaks the contract; the message says how and what to do.
     """
+    label = label_of(agent)
     for env_id, env_kwargs in _PROBLEMS:
         again = agent_factory(agent)()  # one object for all: reset() must forget
-        first, second = (_regret(again, env_id, env_kwargs, rounds, range(3)) for _ in range(2))
-        label, where = label_of(again), f"on {env_id} with {env_kwargs}"
+        regret = partial(_regret, label, again, env_id, env_kwargs, rounds)
+        first, second = regret(range(3)), regret(range(3))
+        where = f"on {env_id} with {env_kwargs}"
         if not np.array_equal(first, second):
             raise AgentError(
                 f"{label} chooses other arms {where} when the same seed is used again: take all "
                 "randomness from the rng that reset() receives, and forget everything in reset()"
             )
-        alone = [_regret(again, env_id, env_kwargs, rounds, range(i, i + 1)) for i in range(3)]
+        alone = [regret(range(i, i + 1)) for i in range(3)]
         if not np.array_equal(first, np.concatenate(alone)):
             raise AgentError(
                 f"{label} chooses other arms {where} when trials are played one by one: use only "
@@ -51,9 +53,14 @@ def check_agent(agent: Any, rounds: int = 50) -> None:
 
 
 def _regret(
-    agent: Agent, env_id: str, env_kwargs: dict[str, Any], rounds: int, trials: range
+    label: str,
+    agent: Agent,
+    env_id: str,
+    env_kwargs: dict[str, Any],
+    rounds: int,
+    trials: range,
 ) -> FloatArray:
-    spec, label = find_environment(env_id, env_kwargs), label_of(agent)
+    spec = find_environment(env_id, env_kwargs)
     batch = Batch(
         label, partial(_itself, agent), trials, spec, env_kwargs, tuple(range(1, rounds + 1)), 0
     )

@@ -66,7 +66,13 @@ def find_environment(env_id: str, env_kwargs: Mapping[str, Any]) -> EnvSpec:
     Raises:
         ValueError: the id is unknown or not a bandit of this package, or an argument is refused.
     """
-    if not isinstance(env_id, str) or env_id not in gym.registry:
+    if not isinstance(env_id, str):
+        made = getattr(getattr(env_id, "spec", None), "id", "CMAB-Tabular-v0")
+        raise ValueError(
+            f"env_id={env_id!r} of type {type(env_id).__name__}: expected the id of a registered "
+            f"environment, such as {made!r}; pass its keyword arguments as env_kwargs={{...}}"
+        )
+    if env_id not in gym.registry:
         known = [name for name in gym.registry if name.startswith("CMAB-")]
         raise ValueError(checks.unknown("environment", env_id, known))
     spec = gym.spec(env_id)

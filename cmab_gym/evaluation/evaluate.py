@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from cmab_gym import checks
 from cmab_gym.agents.make import agent_factory
@@ -36,6 +36,7 @@ def evaluate(
     scheduler: str | None = None,
     progress: OnProgress | None = None,
     on_error: Literal["raise", "keep"] = "raise",
+    **others: NoReturn,
 ) -> Results:
     """Run every agent on the same trials and record its regret.
 
@@ -60,16 +61,23 @@ def evaluate(
         progress: called with the number of rounds since the last call.
         on_error: "raise" raises an error if an agent failed, after all others have finished;
             "keep" leaves the failure in the results.
+        others: refused, with a message that names `env_kwargs`.
 
     Returns:
         The results of the agents that did not fail.
 
     Raises:
+        TypeError: an argument is unknown.
         ValueError: an argument is wrong.
         EvaluationError: an agent failed; `error.results` holds those of the others.
         EvaluationInterrupted: Ctrl-C was pressed (a KeyboardInterrupt, whatever `on_error` is);
             `error.results` holds those of the agents that had finished.
     """
+    if others:
+        raise TypeError(
+            f"evaluate() has no argument {next(iter(others))!r}: pass keyword arguments of the "
+            f"environment as env_kwargs={others}"
+        )
     rounds = checks.whole_number("rounds", rounds, 1)
     trials = checks.whole_number("trials", trials, 1)
     seed = checks.whole_number("seed", seed, 0)

@@ -255,8 +255,8 @@ def test_wrong_keyword_arguments_are_refused(make, env_kwargs, message):
 
 
 def test_autoreset_modes_are_given_by_name_or_by_gymnasiums_enumeration():
-    with pytest.raises(ValueError, match=r"unknown autoreset_mode 'Disabled'.*NextStep, SameStep"):
-        gym.make_vec("CMAB-Tabular-v0", autoreset_mode="Disabled")
+    with pytest.raises(ValueError, match=r"unknown autoreset_mode 'Never'.*NextStep, SameStep"):
+        gym.make_vec("CMAB-Tabular-v0", autoreset_mode="Never")
     if hasattr(gym.vector, "AutoresetMode"):
         mode = gym.vector.AutoresetMode.SAME_STEP
         env = gym.make_vec("CMAB-Tabular-v0", autoreset_mode=mode)
@@ -271,6 +271,25 @@ def test_a_reset_mask_may_not_leave_a_sub_environment_out():
         ValueError, match="expected True for every sub-environment, since their episodes"
     ):
         env.reset(options={"reset_mask": np.array([True, False])})
+
+
+def test_without_autoreset_episodes_begin_by_reset():
+    modes = ("Disabled", "NextStep")
+    env, other = (
+        gym.make_vec("CMAB-Tabular-v0", num_envs=2, horizon=2, autoreset_mode=mode)
+        for mode in modes
+    )
+    arms = np.array([0, 1])
+    env.reset(seed=4)
+    other.reset(seed=4)
+    for _ in range(3):
+        assert_same_step(env.step(arms), other.step(arms))
+        last = env.step(arms)
+        assert_same_step(last, other.step(arms))
+        with pytest.raises(gym.error.ResetNeeded, match=r"over \(horizon=2\): call reset\(\)"):
+            env.step(arms)
+        _, info = env.reset(options={"reset_mask": last[2] | last[3]})
+        assert_same_info(info, other.step(arms)[4])
 
 
 @pytest.mark.parametrize("env_id", IDS)

@@ -544,6 +544,21 @@ def test_agents_keep_the_contract(agent):
     check_agent(agent)
 
 
+def test_keyword_arguments_of_the_environment_are_sent_to_env_kwargs():
+    with pytest.raises(
+        TypeError, match=r"no argument 'preset': .*env_kwargs=\{'preset': 'appendix'"
+    ):
+        evaluate(TABULAR, ["ucb"], preset="appendix")
+    env = gym.make(TABULAR)
+    with pytest.raises(ValueError, match=r"the id of .*, such as 'CMAB-Tabular-v0'; .*env_kwargs="):
+        evaluate(env, ["ucb"])
+
+
+def test_the_contract_names_the_class_that_breaks_it():
+    with pytest.raises(ValueError, match=r"^agent 'CannotBegin', trial 0, round 0: RuntimeError"):
+        check_agent(CannotBegin)
+
+
 def test_the_contract_finds_what_breaks_it():
     class Global(Plain):
         def act(self):
