@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.random import Generator
 
 from cmab_gym import checks
-from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 
 
 def conditional_means(
@@ -117,8 +119,7 @@ def mask_and_pad(
         >>> mask_and_pad(table, np.array([0.0, 1.0]), high=1.0, pad=0.25)[1, 0]
         array([0.75, 0.5 ])
     """
-    mask = checks.number_between("mask", mask, 0, 1, "it is a share of the entries")
-    pad = checks.number_between("pad", pad, 0, np.inf, "it is added to every pseudo-reward")
+    mask, pad = check_mask_and_pad(mask, pad)
     result: FloatArray = table.copy()
     n_arms = table.shape[0]
     n_masked = int(mask * n_arms)
@@ -132,6 +133,39 @@ def mask_and_pad(
     result = np.minimum(result + pad, high)
     set_own_rewards(result, reward_support)
     return result
+
+
+def check_mask_and_pad(mask: float, pad: float) -> tuple[float, float]:
+    """Check the arguments of `mask_and_pad`.
+
+    Raises:
+        ValueError: mask or pad is out of range.
+    """
+    return (
+        checks.number_between("mask", mask, 0, 1, "it is a share of the entries"),
+        checks.number_between("pad", pad, 0, np.inf, "it is added to every pseudo-reward"),
+    )
+
+
+def masked_given(arm: int, n_arms: int, n_rewards: int, n_masked: int, seed: Any) -> BoolArray:
+    """Return which entries given one arm `mask_and_pad` masks, bool (K, R), without the others.
+
+    Args:
+        arm: k.
+        n_arms: K.
+        n_rewards: R.
+        n_masked: count of masked entries for each (k, j).
+        seed: the seed of the generator of `mask_and_pad`, `default_rng(seed)`.
+    """
+    rng = np.random.default_rng(seed)
+    bits: Any = rng.bit_generator
+    bits.advance(arm * n_rewards)
+    drawn = np.empty((n_arms, n_rewards))
+    for own in drawn:  # the numbers of mask_and_pad lie K R apart
+        rng.random(out=own)
+        bits.advance((n_arms - 1) * n_rewards)
+    masked: BoolArray = drawn.argsort(axis=0) < n_masked
+    return masked
 
 
 def set_own_rewards(table: FloatArray, rewards: FloatArray) -> None:

@@ -61,8 +61,8 @@ class PseudoRewardRows(ABC):
 
     @property
     def is_small(self) -> bool:
-        """Whether the whole table takes at most `LARGEST_TABLE` bytes, so that it may be copied."""
-        return is_small(self.n_arms, self.n_rewards)
+        """Whether the table is held whole and takes at most `LARGEST_TABLE` bytes."""
+        return False
 
 
 class DenseRows(PseudoRewardRows):
@@ -83,6 +83,11 @@ class DenseRows(PseudoRewardRows):
         informative = self._table.min(axis=2) < high
         np.fill_diagonal(informative, False)
         self.unknown = frozen(~informative.any(axis=1))
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the table takes at most `LARGEST_TABLE` bytes, so that it may be copied."""
+        return is_small(self.n_arms, self.n_rewards)
 
     def of(self, arm: int, reward: int) -> FloatArray:
         """Return the pseudo-rewards of all arms for one pull: see `PseudoRewardRows.of`."""
@@ -182,21 +187,23 @@ class LazyRows(PseudoRewardRows):
     def read(self, arm: int) -> int:
         """Compute the rows given an arm if that was not done, and return the size of `known`."""
         if self._first[arm] < 0:
-            found = self._compute(arm)
-            own = np.arange(self.n_rewards)
-            rewards = np.append(found.rewards, own)
-            arms = np.append(found.arms, np.full(self.n_rewards, arm))
-            order = np.lexsort((arms, rewards))
-            known, positions = np.unique(arms[order], return_inverse=True)
-            start = self._values.size
-            stops = start + np.searchsorted(rewards[order], own, side="right")
-            self._row_stop[arm] = stops
-            self._row_first[arm] = np.append(start, stops[:-1])
-            self._first[arm], self._stop[arm] = self._arms.append(known)
-            self._positions.append(positions)
-            self._values.append(np.append(found.values, self._rewards)[order])
-            self._unknown[arm] = found.unknown
+            self._keep(arm, self._compute(arm))
         return int(self._stop[arm] - self._first[arm])
+
+    def _keep(self, arm: int, found: ArmRows) -> None:
+        own = np.arange(self.n_rewards)
+        rewards, arms = np.append(found.rewards, own), np.append(found.arms, np.full(own.size, arm))
+        order = np.argsort(rewards * self.n_arms + arms)
+        is_known = np.zeros(self.n_arms, np.bool_)
+        is_known[arms] = True
+        position = np.cumsum(is_known) - 1
+        stops = self._values.size + np.searchsorted(rewards[order], own, side="right")
+        self._row_stop[arm] = stops
+        self._row_first[arm] = np.append(self._values.size, stops[:-1])
+        self._first[arm], self._stop[arm] = self._arms.append(np.flatnonzero(is_known))
+        self._positions.append(position[arms[order]])
+        self._values.append(np.append(found.values, self._rewards)[order])
+        self._unknown[arm] = found.unknown
 
     @property
     def store(self) -> SparseStore:
@@ -214,12 +221,7 @@ class LazyRows(PseudoRewardRows):
 
     def table(self, user: str = "this") -> FloatArray:
         """Refuse: see `PseudoRewardRows.table`."""
-        raise ValueError(
-            f"{user} needs the whole table of {self.n_arms:,} arms and {self.n_rewards} rewards, "
-            f"{8 * self.n_arms**2 * self.n_rewards / 2**20:,.0f} MB: expected at most "
-            f"{LARGEST_TABLE // 2**20} MB, which is {most_arms(self.n_rewards):,} arms; choose "
-            "fewer arms"
-        )
+        raise too_large(user, self.n_arms, self.n_rewards)
 
 
 def is_small(n_arms: int, n_rewards: int) -> bool:
@@ -227,9 +229,20 @@ def is_small(n_arms: int, n_rewards: int) -> bool:
     return 8 * n_arms**2 * n_rewards <= LARGEST_TABLE
 
 
-def most_arms(n_rewards: int) -> int:
-    """Return how many arms the largest table may have."""
-    return int((LARGEST_TABLE / (8 * n_rewards)) ** 0.5)
+def too_large(user: str, n_arms: int, n_rewards: int) -> ValueError:
+    """Return the error of what needs a whole table that is too large.
+
+    Args:
+        user: what needs it.
+        n_arms: K.
+        n_rewards: R.
+    """
+    most = int((LARGEST_TABLE / (8 * n_rewards)) ** 0.5)
+    return ValueError(
+        f"{user} needs the whole table of {n_arms:,} arms and {n_rewards} rewards, "
+        f"{8 * n_arms**2 * n_rewards / 2**20:,.0f} MB: expected at most "
+        f"{LARGEST_TABLE // 2**20} MB, which is {most:,} arms; choose fewer arms"
+    )
 
 
 def pseudo_reward_rows(table: FloatArray) -> FloatArray:

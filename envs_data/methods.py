@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -13,6 +14,29 @@ from cmab_gym.pseudo_rewards import set_own_rewards
 
 METHODS = ("mean", "mean+sd", "soft", "hoeffding", "bootstrap")
 _RESAMPLES, _SEED = 200, 0
+
+
+class Statistics(Protocol):
+    """Statistics of the entries of a table, or of some of them, as in `Pooled`."""
+
+    @property
+    def n_ratings(self) -> FloatArray:
+        """The number of ratings behind each entry."""
+
+    @property
+    def n_raters(self) -> FloatArray:
+        """The number of users behind each entry."""
+
+    @property
+    def mean(self) -> FloatArray:
+        """The mean of the ratings; NaN where there are none."""
+
+    @property
+    def deviation(self) -> FloatArray:
+        """Their standard deviation; NaN where there are none."""
+
+    def bootstrap_quantile(self, level: float, resamples: int, seed: int) -> FloatArray:
+        """Return a quantile of the mean over resampled users."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +87,24 @@ class Method:
         Returns:
             float64 (K, K, R) [l, k, j], at most `high`; s_kk(r) = r.
         """
-        low, high = bounds
-        table = self._raised_means(pooled, high - low, high)
-        known = (pooled.n_ratings >= self.min_support) & ~np.isnan(table)
-        table = np.where(known, np.clip(table, low, high), high)
+        table = self.of_entries(pooled, bounds)
         set_own_rewards(table, pooled.support)
         return table
 
-    def _raised_means(self, pooled: Pooled, reward_range: float, high: float) -> FloatArray:
+    def of_entries(self, pooled: Statistics, bounds: tuple[float, float]) -> FloatArray:
+        """Compute upper bounds from the statistics of any entries, the same shape; NaN is unknown.
+
+        Args:
+            pooled: the statistics of the entries.
+            bounds: (low, high) of the rewards.
+        """
+        low, high = bounds
+        raised = self._raised_means(pooled, high - low, high)
+        known = (pooled.n_ratings >= self.min_support) & ~np.isnan(raised)
+        upper: FloatArray = np.where(known, np.clip(raised, low, high), high)
+        return upper
+
+    def _raised_means(self, pooled: Statistics, reward_range: float, high: float) -> FloatArray:
         if self.name == "mean+sd":
             return pooled.mean + self.deviations * pooled.deviation
         if self.name == "soft":

@@ -41,29 +41,22 @@ class Pooled:
     @cached_property
     def n_ratings(self) -> FloatArray:
         """The number of ratings of arm l by users who gave arm k the reward r_j."""
-        return self._pool(self._of_arms(self._by_cell[2]))
+        return self._pool("counts")
 
     @cached_property
     def n_raters(self) -> FloatArray:
         """The number of these users who rated arm l."""
-        rated = self._of_arms(self._by_cell[2]).copy()  # changed in place below
-        rated.sum_duplicates()
-        rated.data[:] = 1
-        return self._pool(rated)
+        return self._pool("raters")
 
     @cached_property
     def mean(self) -> FloatArray:
         """The mean of these ratings; NaN where there are none."""
-        _, stars, counts = self._by_cell
-        return _ratio(self._pool(self._of_arms(counts * stars)), self.n_ratings)
+        return ratio(self._pool("total"), self.n_ratings)
 
     @cached_property
     def deviation(self) -> FloatArray:
         """The standard deviation of these ratings; NaN where there are none."""
-        _, stars, counts = self._by_cell
-        mean_square = _ratio(self._pool(self._of_arms(counts * stars**2)), self.n_ratings)
-        deviation: FloatArray = np.sqrt(np.maximum(mean_square - self.mean**2, 0))
-        return deviation
+        return deviation_of(self._pool("squares"), self.n_ratings, self.mean)
 
     def bootstrap_quantile(self, level: float, resamples: int, seed: int) -> FloatArray:
         """Return a quantile of the mean over resampled users.
@@ -75,26 +68,92 @@ class Pooled:
             resamples: how many times users are drawn with replacement.
             seed: the seed of the draws.
         """
-        rng = default_rng(seed)
-        _, stars, counts = self._by_cell
-        total, n_ratings = self._of_arms(counts * stars), self._of_arms(counts)
         means = np.empty((resamples, self.n_arms, self.n_arms, self.support.size))
-        for each in means:
-            weights = rng.multinomial(self.n_users, np.full(self.n_users, 1 / self.n_users))
-            each[:] = _ratio(self._pool(total, weights), self._pool(n_ratings, weights))
-        unknown = np.isnan(means).mean(axis=0) > 0.5
-        means[:, unknown] = 0
-        quantile: FloatArray = np.where(unknown, np.nan, np.nanquantile(means, level, axis=0))
-        return quantile
+        for each, weights in zip(means, self.resampled(resamples, seed), strict=True):
+            each[:] = ratio(self._pool("total", weights), self._pool("counts", weights))
+        return quantile_of_means(means, level)
+
+    def resampled(self, resamples: int, seed: int) -> IntArray:
+        """Return how often each user is drawn in each resample, int64 (resamples, U)."""
+        key = (resamples, seed)
+        if key not in self._resampled:
+            even = np.full(self.n_users, 1 / self.n_users)
+            drawn = default_rng(seed).multinomial(self.n_users, even, size=resamples)
+            self._resampled[key] = drawn.astype(np.int64, copy=False)
+        return self._resampled[key]
+
+    def of_users(self, name: str) -> Any:
+        """Return what is pooled, by user and arm: sparse (U, K).
+
+        Args:
+            name: "counts" of the ratings, their "total", the sum of their "squares", or "raters",
+                1 where a user rated an arm.
+        """
+        if name not in self._of_users:
+            arm, stars, counts = self._by_cell
+            values = {"total": stars, "squares": stars**2}.get(name)
+            by_user = self._sparse(counts if values is None else counts * values, arm, self.n_arms)
+            if name == "raters":
+                by_user.sum_duplicates()
+                by_user.data[:] = 1
+            self._of_users[name] = by_user
+        return self._of_users[name]
+
+    def gave_by_cell(self, cells: slice | IntArray) -> Any:
+        """Return which users gave arm k the reward r_j, sparse 0/1 (E, U).
+
+        Args:
+            cells: the rows k R + j.
+        """
+        return self._gave_by_cell[cells]
+
+    def column(self, arm: int) -> dict[str, FloatArray]:
+        """Return the column of an arm of each of the matrices `of_users`, float64 (U,)."""
+        size = self.support.size
+        gave = self._counts_by_cell[arm * size : (arm + 1) * size]
+        stars = np.repeat(self.support, np.diff(gave.indptr))
+
+        def summed(values: FloatArray) -> FloatArray:
+            return np.bincount(gave.indices, values, self.n_users).astype(np.float64, copy=False)
+
+        counts = summed(gave.data)
+        return {
+            "counts": counts,
+            "total": summed(gave.data * stars),
+            "squares": summed(gave.data * stars**2),
+            "raters": (counts > 0).astype(np.float64),
+        }
+
+    def raters(self, arm: int) -> IntArray:
+        """Return the users who rated an arm, int64, increasing."""
+        size = self.support.size
+        first, stop = self._counts_by_cell.indptr[[arm * size, (arm + 1) * size]]
+        users: IntArray = np.unique(self._counts_by_cell.indices[first:stop])
+        return users
+
+    def arms_of(self, user: int) -> IntArray:
+        """Return the arms that a user rated, one or more times each."""
+        by_user = self.of_users("counts")
+        arms: IntArray = by_user.indices[by_user.indptr[user] : by_user.indptr[user + 1]]
+        return arms
+
+    @cached_property
+    def _of_users(self) -> dict[str, Any]:
+        return {}
+
+    @cached_property
+    def _resampled(self) -> dict[tuple[int, int], IntArray]:
+        return {}
 
     @cached_property
     def _cells(self) -> tuple[IntArray, IntArray]:
         """The triples (user, arm, level) that occur, as sorted integers, and their counts."""
         size = self.n_arms * self.support.size
-        cells = self.user * size + self.arm * self.support.size + self.level
+        cells = self.user.astype(np.int64) * size
+        cells += self.arm.astype(np.int64) * self.support.size + self.level
         return np.unique(cells, return_counts=True)
 
-    @cached_property
+    @property
     def _by_cell(self) -> tuple[IntArray, FloatArray, FloatArray]:
         """The arm, the reward and the number of ratings of each cell."""
         cells, counts = self._cells
@@ -102,15 +161,21 @@ class Pooled:
         return arm, self.support[level], counts.astype(np.float64)
 
     @cached_property
-    def _gave(self) -> Any:
-        """Whether each user gave each arm each reward at least once: sparse 0/1 (U, K R)."""
-        cells = self._cells[0]
+    def _counts_by_cell(self) -> Any:
+        """How often each user gave each arm each reward: sparse (K R, U)."""
+        cells, counts = self._cells
         width = self.n_arms * self.support.size
-        return self._sparse(np.ones(cells.size), cells % width, width)
+        by_user = self._sparse(counts.astype(np.float64), cells % width, width)
+        return by_user.T.tocsr()
 
-    def _of_arms(self, values: FloatArray) -> Any:
-        """Sum the values of cells by user and arm: sparse (U, K)."""
-        return self._sparse(values, self._by_cell[0], self.n_arms)
+    @cached_property
+    def _gave_by_cell(self) -> Any:
+        """Whether each user gave each arm each reward at least once: sparse 0/1 (K R, U)."""
+        gave = self._counts_by_cell
+        if (gave.data != 1).any():
+            gave = gave.copy()
+            gave.data[:] = 1
+        return gave
 
     def _sparse(self, values: FloatArray, columns: IntArray, width: int) -> Any:
         """Put the value of each cell in the row of its user: sparse (U, width)."""
@@ -120,16 +185,38 @@ class Pooled:
         row_starts = np.searchsorted(self._cells[0], np.arange(self.n_users + 1) * size)
         return csr_array((values, columns, row_starts), shape=(self.n_users, width))
 
-    def _pool(self, by_user: Any, weights: IntArray | None = None) -> FloatArray:
-        gave = self._gave if weights is None else self._gave.multiply(weights[:, None]).tocsr()
+    def _pool(self, name: str, weights: IntArray | None = None) -> FloatArray:
+        gave = self._gave_by_cell
+        if weights is not None:
+            gave = gave.multiply(weights[None, :]).tocsr()
         # Sums of whole and half stars are exact in floating point, in any order, so the tables are
         # the same to the bit on every machine.
-        pooled: FloatArray = (gave.T @ by_user).toarray()
+        pooled: FloatArray = (gave @ self.of_users(name)).toarray()
         shape = (self.n_arms, self.support.size, self.n_arms)
         return np.ascontiguousarray(pooled.reshape(shape).transpose(2, 0, 1))
 
 
-def _ratio(total: FloatArray, count: FloatArray) -> FloatArray:
+def ratio(total: FloatArray, count: FloatArray) -> FloatArray:
+    """Divide, with NaN where the count is 0."""
     result = np.full(total.shape, np.nan)
     np.divide(total, count, out=result, where=count > 0)
     return result
+
+
+def deviation_of(squares: FloatArray, count: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return the standard deviation of numbers, given the sum of their squares."""
+    deviation: FloatArray = np.sqrt(np.maximum(ratio(squares, count) - mean**2, 0))
+    return deviation
+
+
+def quantile_of_means(means: FloatArray, level: float) -> FloatArray:
+    """Return a quantile of resampled means: see `Pooled.bootstrap_quantile`.
+
+    Args:
+        means: float64 (resamples, ...), changed in place; NaN where there was no rating.
+        level: the level of the quantile.
+    """
+    unknown = np.isnan(means).mean(axis=0) > 0.5
+    means[:, unknown] = 0
+    quantile: FloatArray = np.where(unknown, np.nan, np.nanquantile(means, level, axis=0))
+    return quantile

@@ -156,8 +156,8 @@ class Ratings:
     @cached_property
     def star_codes(self) -> tuple[FloatArray, IntArray]:
         """The different ratings, sorted, and the position of each rating among them."""
-        values, positions = np.unique(self.stars, return_inverse=True)
-        return values, positions.astype(np.int64, copy=False)
+        values = np.unique(self.stars)
+        return values, np.searchsorted(values, self.stars)
 
     def name_of(self, item: int) -> str:
         """Return the title of the item at a position of item_ids, or its id."""

@@ -17,9 +17,10 @@ from numpy.random import default_rng
 from numpy.typing import ArrayLike
 
 from cmab_gym import checks
-from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
+from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray, read_only
 from cmab_gym.envs_data.arms import Arms
 from cmab_gym.envs_data.methods import Method, validate
+from cmab_gym.envs_data.on_demand import RatingsOnDemand
 from cmab_gym.envs_data.pooled import Pooled
 from cmab_gym.envs_data.ratings import Ratings
 from cmab_gym.envs_data.split import Split
@@ -33,6 +34,7 @@ from cmab_gym.files import write_whole
 from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import mask_and_pad
+from cmab_gym.rows import is_small, too_large
 
 FORMAT = 2
 _FLOAT32 = 2.0**-23  # a rating read as float32 differs from its float64 by less than this share
@@ -43,7 +45,8 @@ class Survey:
     """The pseudo-rewards of the training users, and the reward histograms of the test users.
 
     Args:
-        pseudo_rewards: float64 (K, K, R), pseudo-rewards [l, k, j] of the training users.
+        pseudo_rewards: float64 (K, K, R), pseudo-rewards [l, k, j] of the training users; or their
+            ratings, if the table would be larger than `cmab_gym.rows.LARGEST_TABLE`.
         training_counts: float64 (K, R), how often each arm got each reward from training users.
         test_counts: float64 (K, R), the same of the test users.
         reward_support: float64 (R,), the possible rewards, increasing.
@@ -56,7 +59,7 @@ class Survey:
         ValueError: the shapes do not fit.
     """
 
-    pseudo_rewards: FloatArray
+    pseudo_rewards: FloatArray | RatingsOnDemand
     training_counts: FloatArray
     test_counts: FloatArray
     reward_support: FloatArray
@@ -67,7 +70,9 @@ class Survey:
 
     def __post_init__(self) -> None:
         for name in ("pseudo_rewards", "training_counts", "test_counts", "reward_support"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
+            value = getattr(self, name)
+            if not isinstance(value, RatingsOnDemand):
+                object.__setattr__(self, name, read_only(value))
         n_arms, size = len(self.arm_names), self.reward_support.size
         tables = (self.pseudo_rewards, self.training_counts, self.test_counts)
         shapes = tuple(each.shape for each in tables)
@@ -89,16 +94,19 @@ class Survey:
             ValueError: an argument is out of range.
         """
         # The second number makes the mask independent of the genre draw with the same seed.
-        rng = default_rng((checks.whole_number("mask_seed", mask_seed, 0), 1))
-        table = mask_and_pad(
-            self.pseudo_rewards, self.reward_support, self.reward_bounds[1], mask, pad, rng
+        seed = (checks.whole_number("mask_seed", mask_seed, 0), 1)
+        table, support, high = self.pseudo_rewards, self.reward_support, self.reward_bounds[1]
+        rows = (
+            table.rows(mask, pad, seed)
+            if isinstance(table, RatingsOnDemand)
+            else mask_and_pad(table, support, high, mask, pad, default_rng(seed))
         )
         counts = self.training_counts.sum(axis=1)
         totals = self.training_counts @ self.reward_support
         means = np.full(counts.size, totals.sum() / counts.sum())
         np.divide(totals, counts, out=means, where=counts > 0)
         problem = BanditProblem(
-            table,
+            rows,
             self.reward_support,
             self.reward_bounds,
             survey_means=means,
@@ -109,7 +117,13 @@ class Survey:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the survey, whole or not at all, as an `.npz` file without pickles."""
+        """Write the survey, whole or not at all, as an `.npz` file without pickles.
+
+        Raises:
+            ValueError: the table is too large to be computed whole.
+        """
+        if isinstance(self.pseudo_rewards, RatingsOnDemand):
+            raise too_large("a saved survey", len(self.arm_names), self.reward_support.size)
         meta = {
             "format": FORMAT,
             "reward_bounds": list(self.reward_bounds),
@@ -169,6 +183,7 @@ def take_survey(
     method: Method = Method(),  # noqa: B008
     reward_support: ArrayLike | None = None,
     provenance: Mapping[str, Any] | None = None,
+    min_test: int = 1,
 ) -> Survey:
     """Split the users, and compute the pseudo-rewards of the training users.
 
@@ -180,10 +195,11 @@ def take_survey(
         reward_support: the possible ratings, increasing; None takes those that occur.
         provenance: what to record in the result in addition to sizes, arguments, and the number of
             entries that the test users violate.
+        min_test: arms with fewer test ratings are left out; provenance["left_out"] counts them.
 
     Raises:
-        ValueError: a rating is not in the support, there are no test users, or an arm has no test
-            rating.
+        ValueError: a rating is not in the support, there are no test users, or no arm has enough
+            test ratings.
 
     Warns:
         SparseSurveyWarning: more than half of the pseudo-rewards that pulls can show are unknown;
@@ -209,26 +225,38 @@ def take_survey(
     bounds = (float(support[0]), float(support[-1]))
     training, test = split_ratings(ratings, arms, split, support)
     counts = _histograms(test)
-    _check_tested(counts, arms.names, split)
-    table = method.upper(training, bounds)
+    kept = _tested(counts, min_test, split)
+    names = tuple(name for name, own in zip(arms.names, kept.tolist(), strict=True) if own)
+    left_out = {}
+    if len(names) < kept.size:
+        left_out[_few_ratings(min_test)] = kept.size - len(names)
+        counts = counts[kept]
+        training, test = _of_arms(training, kept), _of_arms(test, kept)
+    table: FloatArray | RatingsOnDemand = RatingsOnDemand(training, method, bounds)
+    whole: dict[str, Any] = {}  # what needs the whole table
+    if is_small(len(names), support.size):
+        table = method.upper(training, bounds)
+        whole = {
+            "unknown_share": unknown_share(training, counts, method.min_support),
+            "test_half": asdict(validate(table, test)),
+        }
     computed = {
         "source": ratings.source,
         "sha256": ratings.checksum,
-        "left_out": dict(ratings.notes),
+        "left_out": {**ratings.notes, **left_out},
         "ratings": training.user.size + test.user.size,
         "users": training.n_users + test.n_users,
         "training_ratings": training.user.size,
         "training_users": training.n_users,
         "split": split.described,
         "method": asdict(method),
-        "unknown_share": unknown_share(training, counts, method.min_support),
-        "test_half": asdict(validate(table, test)),
+        **whole,
     }
     merged = {**(provenance or {}), **computed}
     if says_little(merged):
         warnings.warn(unknown_note(merged), SparseSurveyWarning, stacklevel=2)
     surveyed = _histograms(training)
-    return Survey(table, surveyed, counts, support, bounds, arms.names, "stars", merged)
+    return Survey(table, surveyed, counts, support, bounds, names, "stars", merged)
 
 
 def split_ratings(
@@ -277,17 +305,34 @@ def _histograms(pooled: Pooled) -> FloatArray:
     return counts.reshape(pooled.n_arms, size).astype(np.float64)
 
 
-def _check_tested(test_counts: FloatArray, names: tuple[str, ...], split: Split) -> None:
-    totals = test_counts.sum(axis=1)
-    if totals.min() == 0:
-        empty = int(totals.argmin())
-        where, remedy = f"at train_share={split.train_share:g}", "lower train_share"
+def _tested(test_counts: FloatArray, min_test: int, split: Split) -> BoolArray:
+    """Return which arms have enough test ratings, bool (K,)."""
+    min_test = checks.whole_number("min_test", min_test, 1)
+    tested: BoolArray = test_counts.sum(axis=1) >= min_test
+    if not tested.any():
+        where, remedy = f"at train_share={split.train_share:g}", "lower min_test or train_share"
         if split.segment:
-            where, remedy = f"in segment {split.segment!r}", "choose a larger segment"
+            where, remedy = f"in segment {split.segment!r}", "lower min_test"
         raise ValueError(
-            f"arm {empty} ({names[empty]}) has no test rating {where}: expected at least one; "
-            f"{remedy} or leave the arm out"
+            f"none of {tested.size} arms has {min_test} test ratings {where}: expected at least "
+            f"one such arm; {remedy}, or choose other arms"
         )
+    return tested
+
+
+def _few_ratings(min_test: int) -> str:
+    """Name the arms that are left out, as `left_out` of the provenance does."""
+    few = "without a test rating" if min_test == 1 else f"with fewer than {min_test} test ratings"
+    return f"arms {few}"
+
+
+def _of_arms(pooled: Pooled, kept: BoolArray) -> Pooled:
+    """Return the ratings of some of the arms, and of the users who rated any of them."""
+    rows = kept[pooled.arm]
+    user = _renumbered(pooled.user[rows])
+    arm = (np.cumsum(kept) - 1)[pooled.arm[rows]]
+    n_users, n_arms = int(user.max(initial=-1)) + 1, int(kept.sum())
+    return Pooled(user, arm, pooled.level[rows], n_users, n_arms, pooled.support)
 
 
 def _renumbered(user: IntArray) -> IntArray:

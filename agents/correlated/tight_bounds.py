@@ -38,7 +38,7 @@ class TightBounds:
         self.values = np.full((trials, n_arms, n_arms), np.inf)
         self._history = history
         self._trial = np.arange(trials)
-        self._plain = pseudo_reward_rows(problem.pseudo_rewards)
+        self._plain = pseudo_reward_rows(problem.rows.table("a tightened agent"))
         self._next_check = 0.0  # the round
         self._next_solve = np.full((trials, n_arms), _FIRST)  # pulls of each arm
         # Vectors are kept only for pairs (trial, arm k) for which programs were solved.

@@ -28,8 +28,6 @@ from cmab_gym.models.histogram import HistogramModel
 if TYPE_CHECKING:
     import pandas as pd
 
-N_ARMS = 20
-
 
 def ratings_model(
     data: str | Path | pd.DataFrame | Ratings | Survey | None = None,
@@ -51,6 +49,7 @@ def ratings_model(
     deviations: float = 1.0,
     delta: float = 0.05,
     min_support: int = 1,
+    min_test: int = 1,
     reward_support: ArrayLike | None = None,
     round_to: ArrayLike | None = None,
     mask: float = 0.0,
@@ -69,7 +68,8 @@ def ratings_model(
         not_rated, on_error,
     )  # fmt: skip
     if isinstance(data, Survey):
-        if options.changed() or n_arms is not None or items is not None or genres or segment:
+        chosen = (n_arms is not None, items is not None, genres, segment, min_test != 1)
+        if options.changed() or any(chosen):
             raise ValueError(
                 "data is a Survey: expected only mask, pad and mask_seed; columns and arms are "
                 "chosen when a survey is taken"
@@ -83,6 +83,7 @@ def ratings_model(
         Method(method, deviations, delta, min_support),
         _numbers("reward_support", reward_support),
         _numbers("round_to", round_to),
+        checks.whole_number("min_test", min_test, 1),
     )
     if isinstance(data, str | Path):
         path = locate(data).resolve()
@@ -124,9 +125,7 @@ class _ArmChoice:
     @property
     def most_rated(self) -> int | None:
         """How many of the most rated items a reader may keep; None, all items."""
-        if self.genres or self.by_category or self.items is not None:
-            return None
-        return N_ARMS if self.n_arms is None else self.n_arms
+        return None if self.by_category else self.n_arms
 
     def of(self, ratings: Ratings) -> Arms:
         """Choose the arms of a table of ratings."""
@@ -136,8 +135,9 @@ class _ArmChoice:
             return genre_arms(ratings, self.genres, self.genre_draw)
         if self.by_category and self.n_arms is None:
             return listed_arms(ratings, ratings.item_ids.tolist())
-        default = min(N_ARMS, ratings.item_ids.size)
-        return most_rated_arms(ratings, default if self.n_arms is None else self.n_arms)
+        return most_rated_arms(
+            ratings, ratings.item_ids.size if self.n_arms is None else self.n_arms
+        )
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,7 @@ class _Plan:
     method: Method
     reward_support: tuple[float, ...] | None
     round_to: tuple[float, ...] | None
+    min_test: int
 
     def __post_init__(self) -> None:
         if self.reward_support is not None and self.round_to is not None:
@@ -168,7 +169,9 @@ class _Plan:
         if self.round_to is not None:
             support, provenance["round_to"] = self.round_to, list(self.round_to)
             ratings = ratings.rounded(support)
-        return take_survey(ratings, arms, self.split, self.method, support, provenance)
+        return take_survey(
+            ratings, arms, self.split, self.method, support, provenance, self.min_test
+        )
 
 
 def _numbers(name: str, values: ArrayLike | None) -> tuple[float, ...] | None:
@@ -250,8 +253,9 @@ class RatingsEnv(BanditEnv):
         category: name of a column whose values are the arms, instead of items. All of a user's
             ratings of a category count; of several ratings of one item, only the last one does.
         time: name of a column of times, integers or dates, for split="by-time".
-        n_arms: how many of the most rated items are arms; default 20, or all if there are fewer;
-            with `category`, all categories.
+        n_arms: how many of the most rated items are arms; default all of them, or with `category`
+            all categories. A table of more than 64 MB is computed row by row, when an arm is first
+            pulled, and info has no `pseudo_rewards`.
         items: ids of the items that are arms, instead of n_arms.
         genres: makes genres the arms; of an item's genres, "random" counts one, drawn at random,
             "first" the first, "all" each.
@@ -266,6 +270,8 @@ class RatingsEnv(BanditEnv):
         deviations: for method="mean+sd", how many standard deviations are added; default 1.
         delta: for "soft", "hoeffding" and "bootstrap", the probability of an error; default 0.05.
         min_support: a pseudo-reward based on fewer ratings is unknown; default 1.
+        min_test: an arm with fewer ratings by the new population is left out; default 1. Of
+            thousands of items, the best ones are those with few, lucky ratings: choose 20 or more.
         reward_support: the possible ratings; default those that occur.
         round_to: replaces each rating by the nearest of these numbers, which are then the possible
             ratings: for decimal ratings, of which few users give the same. The rewards, the means

@@ -22,11 +22,12 @@ from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.draws import ContinuousStacks, RewardSource, Stacks
 from cmab_gym.problem import BanditProblem, scale_of
-from cmab_gym.rows import pseudo_reward_rows
+from cmab_gym.rows import DenseRows, LazyRows, PseudoRewardRows
 from cmab_gym.streams import RoundStream, TrialStreams
 from cmab_gym.versions import version_of
 
 _SWITCH = "CMAB_GYM_COMPILED"
+_ROOM = 8  # arms for whose sums a trial has room from the start
 
 
 class CompiledRun:
@@ -63,7 +64,8 @@ class CompiledRun:
         self._seen = loop.ArmStatistics(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape))
         self._scale = scale_of(policy.B, model.problem)
         self._width = loop.IndexWidth(1.0, 0.0)
-        self._bounds = _bounds(model.problem, env.num_envs) if type(agent) is CBandit else None
+        self._rows = model.problem.rows
+        self._bounds = _bounds(self._rows, env.num_envs) if type(agent) is CBandit else None
         self._scores = loop.Scores(
             model.gaps, model.best_arms, np.array(checkpoints), self.regret, self.best_arm_pulls
         )
@@ -128,8 +130,16 @@ class CompiledRun:
             normals = np.empty(shape).swapaxes(0, 1)
         loop = _loop()
         noise = loop.Noise(uniform, z, normals)
-        policy = (self._width, self._prior, self._bounds)
-        loop.play_rounds(self.t, self._seen, *policy, noise, self._rewards, self._scores)
+        done, wanted = np.zeros((2, len(self.regret)), dtype=np.int64)
+        while True:
+            policy = (self._width, self._prior, self._bounds)
+            loop.play_rounds(
+                self.t, done, wanted, self._seen, *policy, noise, self._rewards, self._scores
+            )
+            stopped = np.flatnonzero(done < n_rounds)
+            if not stopped.size:
+                break
+            self._bounds = _with_room(self._bounds, self._rows, wanted[stopped])
 
     def _play_none(self) -> None:
         """Compile or load the loop, so that its time is not counted as that of a round."""
@@ -199,14 +209,29 @@ def _rewards(source: RewardSource, problem: BanditProblem) -> Any:
     raise TypeError(f"{type(source).__name__}: expected rewards by pulls")
 
 
-def _bounds(problem: BanditProblem, trials: int) -> Any:
+def _bounds(rows: PseudoRewardRows, trials: int) -> Any:
     """Return the state of a C-Bandit before the first pull."""
-    n_arms, shape = problem.n_arms, (trials, problem.n_arms)
+    shape = (trials, rows.n_arms)
+    dense = isinstance(rows, DenseRows)
     return _loop().Bounds(
-        np.zeros((*shape, n_arms)),
-        pseudo_reward_rows(problem.pseudo_rewards),
-        problem.rows.unknown,
+        np.empty(trials * rows.n_arms * min(rows.n_arms, _ROOM) if dense else 0),
+        np.full(shape, -1),
+        np.zeros(1, np.int64),
+        rows.rows if isinstance(rows, DenseRows) else None,
+        rows.store if isinstance(rows, LazyRows) else None,
+        rows.unknown,
         np.full(shape, np.inf),
         np.zeros(shape, np.int64),
         np.zeros(shape, np.bool_),
     )
+
+
+def _with_room(bounds: Any, rows: PseudoRewardRows, arms: IntArray) -> Any:
+    """Return the state with room for the sums given some more arms, one for each trial."""
+    sizes = [rows.read(arm) if isinstance(rows, LazyRows) else rows.n_arms for arm in arms.tolist()]
+    used = int(bounds.used[0])
+    needed, sums = used + sum(sizes), bounds.sums
+    if needed > sums.size:
+        sums = np.empty(max(needed, sums.size * 5 // 4))
+        sums[:used] = bounds.sums[:used]
+    return bounds._replace(sums=sums, store=rows.store if isinstance(rows, LazyRows) else None)

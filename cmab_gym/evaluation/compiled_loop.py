@@ -15,6 +15,7 @@ import numba
 import numpy as np
 
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray, UInt64Array
+from cmab_gym.rows import SparseStore
 from cmab_gym.streams import MIX_1, MIX_2, STEP, UNIT
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -31,13 +32,18 @@ class ArmStatistics(NamedTuple):
 class Bounds(NamedTuple):
     """State of a C-Bandit, as in `CorrelatedHistory` and `LeastBounds`.
 
-    sums float64 (B, K, K) of the pseudo-rewards, [b, k, l]; rows float64 (K, R, K) of the table;
-    unknown bool (K,); least float64 (B, K), the arm that it is given int64 (B, K), loose bool
-    (B, K).
+    sums float64 (S,): for each trial and arm pulled, the summed pseudo-rewards of all arms, or of
+    those about which the arm says anything; they begin at offset int64 (B, K), -1 for arms without
+    a pull, and used int64 (1,) numbers are in use. rows float64 (K, R, K) of the table, or store,
+    the rows that were computed on demand; the other one is None. unknown bool (K,); least float64
+    (B, K), the arm that it is given int64 (B, K), loose bool (B, K).
     """
 
     sums: FloatArray
-    rows: FloatArray
+    offset: IntArray
+    used: IntArray
+    rows: FloatArray | None
+    store: SparseStore | None
     unknown: BoolArray
     least: FloatArray
     given: IntArray
@@ -107,10 +113,11 @@ class Scores(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Arrays (K,) that each trial overwrites: index, its width, and the state of each arm."""
+    """Arrays (K,) that each trial overwrites: index, its width, phi, and the state of each arm."""
 
     value: FloatArray
     width: FloatArray
+    phi: FloatArray
     significant: BoolArray
     listed: IntArray
     allowed: BoolArray
@@ -132,6 +139,8 @@ def _inlined(function: _F) -> _F:
 @_compiled
 def play_rounds(
     t: int,
+    done: IntArray,
+    wanted: IntArray,
     seen: ArmStatistics,
     width: IndexWidth,
     prior: Prior | None,
@@ -142,8 +151,13 @@ def play_rounds(
 ) -> None:
     """Play as many rounds as `noise` has, trial by trial.
 
+    A trial stops early before it pulls an arm whose rows were not computed or whose sums have no
+    room. Called again, it goes on where it stopped, since a round depends on `noise` alone.
+
     Args:
         t: rounds before; the first round, t = 0, is played alone.
+        done: int64 (B,), how many of these rounds each trial has played; updated in place.
+        wanted: int64 (B,), the arm before whose pull each trial stopped; updated in place.
         seen: pulls, sums and means; updated in place.
         width: the width of the policy's index.
         prior: what its means begin with; None for nothing, so that every arm without a pull has an
@@ -158,18 +172,24 @@ def play_rounds(
     scratch = _Scratch(
         np.empty(n_arms),
         np.empty(n_arms),
+        np.empty(n_arms),
         np.zeros(n_arms, np.bool_),
         np.empty(n_arms, np.int64),
         np.empty(n_arms, np.bool_),
     )
     for trial in range(trials):
-        _play_trial(trial, t, seen, width, prior, bounds, noise, rewards, scores, scratch)
+        if done[trial] < noise.uniform.shape[0]:
+            _play_trial(
+                trial, t, done, wanted, seen, width, prior, bounds, noise, rewards, scores, scratch
+            )
 
 
 @_inlined
 def _play_trial(
     trial: int,
     t: int,
+    done: IntArray,
+    wanted: IntArray,
     seen: ArmStatistics,
     width: IndexWidth,
     prior: Prior | None,
@@ -185,8 +205,8 @@ def _play_trial(
         scratch.width[arm] = _index_width(width, seen.pulls[trial, arm])
     n_unpulled = np.count_nonzero(seen.pulls[trial] == 0)
     n_significant, changed = 0, True  # changed: other arms may be significant than before
-    checkpoint = int(np.searchsorted(scores.checkpoints, t, side="right"))
-    for i in range(noise.uniform.shape[0]):
+    checkpoint = int(np.searchsorted(scores.checkpoints, t + done[trial], side="right"))
+    for i in range(done[trial], noise.uniform.shape[0]):
         now = t + i
         _set_index(trial, i, seen, scratch, noise.z, noise.normals, prior)
         if prior is None and n_unpulled:
@@ -201,6 +221,9 @@ def _play_trial(
             for arm in range(n_arms):
                 scratch.value[arm] = scratch.value[arm] if scratch.allowed[arm] else -np.inf
         arm = _largest(scratch.value, noise.uniform[i, trial])
+        if bounds is not None and not _has_room(trial, arm, bounds, bounds.rows, bounds.store):
+            wanted[trial] = arm
+            break
         n = rewards.taken[trial, arm]
         rewards.taken[trial, arm] += 1
         reward, j = _nth_reward(trial, arm, n, support, keys, thresholds, drawn, cuts)
@@ -208,9 +231,14 @@ def _play_trial(
         _count_pull(trial, arm, reward, seen)
         scratch.width[arm] = _index_width(width, seen.pulls[trial, arm])
         if bounds is not None:
-            _update_bounds(trial, arm, j, reward, now + 1, seen.pulls, bounds)
+            significant = seen.pulls[trial, arm] * n_arms >= now + 1
+            _add_pseudo_rewards(
+                trial, arm, j, reward, seen.pulls, bounds, bounds.rows, bounds.store, scratch.phi
+            )
+            _lower_bounds(trial, arm, significant, bounds, scratch.phi)
             changed = not scratch.significant[arm] and seen.pulls[trial, arm] * n_arms > now
         checkpoint = _record(trial, arm, now + 1, checkpoint, scores)
+        done[trial] = i + 1
 
 
 @_inlined
@@ -275,7 +303,16 @@ def _find_allowed(
             matters = bounds.loose[trial, arm] and bounds.least[trial, arm] >= best
             outdated = not scratch.significant[bounds.given[trial, arm]]
             if not bounds.unknown[arm] and (matters or outdated):
-                _find_least(trial, arm, seen.pulls, bounds, n_significant, scratch.listed)
+                _find_least(
+                    trial,
+                    arm,
+                    seen.pulls,
+                    bounds,
+                    bounds.rows,
+                    bounds.store,
+                    n_significant,
+                    scratch.listed,
+                )
     for arm in range(n_arms):
         scratch.allowed[arm] = (bounds.least[trial, arm] >= best) | bounds.unknown[arm]
     for i in range(n_significant):
@@ -288,6 +325,8 @@ def _find_least(
     arm: int,
     pulls: IntArray,
     bounds: Bounds,
+    rows: FloatArray | None,
+    store: SparseStore | None,
     n_significant: int,
     listed: IntArray,
 ) -> None:
@@ -296,28 +335,94 @@ def _find_least(
     for i in range(n_significant):
         k = listed[i]
         if pulls[trial, k] > 0:
-            phi = bounds.sums[trial, k, arm] / pulls[trial, k]
+            position, phi = arm, np.inf
+            if store is not None:
+                position, phi = _position(store, k, arm), store.high
+            if position >= 0:
+                phi = bounds.sums[bounds.offset[trial, k] + position] / pulls[trial, k]
             if phi < bounds.least[trial, arm]:
                 bounds.least[trial, arm], bounds.given[trial, arm] = phi, k
 
 
 @_inlined
-def _update_bounds(
-    trial: int, arm: int, j: int, reward: float, t: int, pulls: IntArray, bounds: Bounds
+def _position(store: SparseStore, k: int, arm: int) -> int:
+    """Find an arm among those about which arm k says anything; return -1 if it is not there."""
+    first, stop = store.first[k], store.stop[k]
+    low, high = first, stop
+    while low < high:
+        middle = (low + high) // 2
+        if store.arms[middle] < arm:
+            low = middle + 1
+        else:
+            high = middle
+    return low - first if low < stop and store.arms[low] == arm else -1
+
+
+@_inlined
+def _has_room(
+    trial: int, arm: int, bounds: Bounds, rows: FloatArray | None, store: SparseStore | None
+) -> bool:
+    """Make room for the sums given an arm, if its rows are there; return whether there is room."""
+    if bounds.offset[trial, arm] >= 0:
+        return True
+    size = 0
+    if rows is not None:
+        size = rows.shape[2]
+    if store is not None:
+        if store.first[arm] < 0:
+            return False
+        size = store.stop[arm] - store.first[arm]
+    offset = bounds.used[0]
+    if offset + size > bounds.sums.size:
+        return False
+    bounds.sums[offset : offset + size] = 0
+    bounds.offset[trial, arm] = offset
+    bounds.used[0] = offset + size
+    return True
+
+
+@_inlined
+def _add_pseudo_rewards(
+    trial: int,
+    arm: int,
+    j: int,
+    reward: float,
+    pulls: IntArray,
+    bounds: Bounds,
+    rows: FloatArray | None,
+    store: SparseStore | None,
+    phi: FloatArray,
 ) -> None:
-    """Add the pseudo-rewards of a pull, and compare the least bounds with those given its arm."""
-    n_arms, n = pulls.shape[1], pulls[trial, arm]
-    significant = n * n_arms >= t
-    own = bounds.sums[trial, arm, arm] + reward
-    for other in range(n_arms):
-        bounds.sums[trial, arm, other] += bounds.rows[arm, j, other]
-    bounds.sums[trial, arm, arm] = own
-    for other in range(n_arms):  # without branches, which lets the compiler vectorise it
-        phi = bounds.sums[trial, arm, other] / n
-        low, was = phi <= bounds.least[trial, other], bounds.given[trial, other]
-        risen = (phi > bounds.least[trial, other]) & (was == arm)
+    """Add the pseudo-rewards of a pull to the sums given its arm, and compute phi given it."""
+    n, offset = pulls[trial, arm], bounds.offset[trial, arm]
+    if rows is not None:
+        own = bounds.sums[offset + arm] + reward
+        for other in range(phi.size):
+            bounds.sums[offset + other] += rows[arm, j, other]
+        bounds.sums[offset + arm] = own
+        for other in range(phi.size):
+            phi[other] = bounds.sums[offset + other] / n
+    if store is not None:
+        first, entry, stop = store.first[arm], store.row_first[arm, j], store.row_stop[arm, j]
+        for other in range(phi.size):
+            phi[other] = store.high
+        for i in range(store.stop[arm] - first):
+            value = store.high
+            if entry < stop and store.positions[entry] == i:
+                value = store.values[entry]
+                entry += 1
+            bounds.sums[offset + i] += value
+            phi[store.arms[first + i]] = bounds.sums[offset + i] / n
+
+
+@_inlined
+def _lower_bounds(trial: int, arm: int, significant: bool, bounds: Bounds, phi: FloatArray) -> None:
+    """Compare the least bounds with phi given the arm that was pulled."""
+    for other in range(phi.size):  # without branches, which lets the compiler vectorise it
+        low, was = phi[other] <= bounds.least[trial, other], bounds.given[trial, other]
+        risen = (phi[other] > bounds.least[trial, other]) & (was == arm)
         lowers = low & significant
-        bounds.least[trial, other] = phi if lowers | risen else bounds.least[trial, other]
+        bounds.least[trial, other] = phi[other] if lowers | risen else bounds.least[trial, other]
         bounds.given[trial, other] = arm if lowers else was
         bounds.loose[trial, other] |= risen
 

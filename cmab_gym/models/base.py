@@ -108,7 +108,7 @@ class BanditModel(ABC):
 
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K), phi[l, k] = E[s_{l,k}(R_k)], upper bounds on the mean of arm l."""
-        return phi_of_table(self.problem.pseudo_rewards, self.reward_pmf, self.means)
+        return phi_of_table(self.problem.rows.table("phi"), self.reward_pmf, self.means)
 
     @property
     def n_arms(self) -> int:

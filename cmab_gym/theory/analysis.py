@@ -108,7 +108,9 @@ def count_competitive(model: BanditModel, rng: Generator, rounds: int = 5000) ->
     arms: IntArray = np.full((1, 1), best, dtype=np.int64)
     rewards, index = model.pull(model.draw(rng, rounds), arms)
     counts = np.bincount(index[:, 0], minlength=model.problem.reward_support.size)
-    empirical = model.problem.pseudo_rewards[:, best] @ counts / rounds
+    rows = model.problem.rows
+    given_best = np.stack([rows.of(best, reward) for reward in range(counts.size)], axis=1)
+    empirical = given_best @ counts / rounds
     competitive = empirical >= rewards.mean() - model.problem.tolerance
     competitive[best] = True
     return int(competitive.sum())

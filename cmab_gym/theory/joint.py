@@ -59,7 +59,7 @@ class JointDistributions:
         problem, best = model.problem, int(model.means.argmax())
         low, size = problem.reward_bounds[0], problem.reward_range
         support = (problem.reward_support - low) / size
-        table = (problem.pseudo_rewards - low) / size
+        table = (problem.rows.table("the bound of Graves and Lai") - low) / size
         pmf = np.where(model.reward_pmf > IMPOSSIBLE, model.reward_pmf, 0.0)
         pmf /= pmf.sum(axis=1, keepdims=True)
         index = _outcomes(pmf, best)

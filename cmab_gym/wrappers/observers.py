@@ -111,6 +111,8 @@ class PseudoRewardObserver(Observer[CorrelatedHistory]):
     ) -> None:
         self._content = checks.choice("content", content, CONTENTS)
         super().__init__(bandit, trials)
+        if content != "bounds":
+            self._problem.rows.table(f"content={content!r}")
         n_arms, n_rewards = self._problem.n_arms, self._problem.reward_support.size
         added = {"bounds": n_arms, "phi": n_arms**2, "table": n_arms**2 * n_rewards}[content]
         low, high = np.zeros(added, np.float32), np.ones(added, np.float32)

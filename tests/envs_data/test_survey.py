@@ -76,13 +76,30 @@ def test_items_without_an_arm_do_not_count():
     ("arguments", "message"),
     [
         ({"share": 1.0}, "leaves none of 5 users for the test"),
-        ({"share": 0.8}, r"arm 1 \(item 8\) has no test rating at train_share=0.8"),
+        (
+            {"min_test": 3},
+            "none of 2 arms has 3 test ratings at train_share=0.6: expected .* lower min_test",
+        ),
+        ({"min_test": 0}, "min_test=0: expected an integer of at least 1"),
         ({"support": [1, 2, 3]}, r"rating 4: expected one of \[1. 2. 3.\]"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         survey_of(**arguments)
+
+
+def test_arms_with_too_few_test_ratings_are_left_out_and_counted():
+    rows = [*ROWS, (105, 8, 2), (106, 8, 3), (107, 7, 3)]
+    everything, some = survey_of(rows), survey_of(rows, min_test=3)
+    assert everything.arm_names == ("item 7", "item 8")
+    assert everything.provenance["left_out"] == {}
+    assert some.arm_names == ("item 8",)
+    assert some.provenance["left_out"] == {"arms with fewer than 3 test ratings": 1}
+    assert_array_equal(some.test_counts, everything.test_counts[1:])
+    assert_array_equal(some.training_counts, everything.training_counts[1:])
+    assert_array_equal(some.pseudo_rewards, everything.pseudo_rewards[1:, 1:])
+    assert survey_of(share=0.8).provenance["left_out"] == {"arms without a test rating": 1}
 
 
 def test_the_support_comes_from_the_data_unless_it_is_given():

@@ -3,6 +3,7 @@
 import importlib.util
 import subprocess
 import sys
+from unittest.mock import patch
 
 import gymnasium as gym
 import numba
@@ -17,6 +18,9 @@ from strategies import SEEDS, tabular_models
 from cmab_gym import evaluate, evaluation, make_agent
 from cmab_gym.agents import UCB, CBandit, IndexAgent
 from cmab_gym.envs import BanditVectorEnv, TabularVectorEnv
+from cmab_gym.envs_data import Ratings, take_survey
+from cmab_gym.envs_data.arms import listed_arms
+from cmab_gym.envs_data.split import Split
 from cmab_gym.evaluation import EvaluationError, compiled_loop
 from cmab_gym.evaluation.batch import find_environment, make_environment
 from cmab_gym.evaluation.compiled import CompiledRun, is_enabled, supports
@@ -131,6 +135,22 @@ def test_any_number_of_arms_gives_the_same_regret(n_arms):
     counts = np.random.default_rng(n_arms).integers(1, 9, (n_arms, 2))
     model = HistogramModel(counts, BanditProblem(table, [0, 1], (0, 1)))
     assert_same_regret("c-ucb", model, 4, 1, 40)
+
+
+def model_on_demand(seed):
+    """Ratings by few users of each item, so that most pseudo-rewards are unknown."""
+    rng = np.random.default_rng(seed)
+    users, items = np.nonzero(rng.random((60, 25)) < rng.random(25))
+    ratings = Ratings.from_columns(users, items, rng.integers(1, 6, users.size) / 2)
+    arms = listed_arms(ratings, ratings.item_ids.tolist())
+    with patch("cmab_gym.rows.LARGEST_TABLE", 0):
+        return take_survey(ratings, arms, Split(0.3)).model(pad=0.1)
+
+
+@pytest.mark.parametrize("name", ["c-ucb", "c-ts(beta=0.1)", "c-warm-ts"])
+def test_rows_on_demand_give_the_same_regret(name):
+    for trials in (1, 6):
+        assert_same_regret(name, model_on_demand(trials), trials, 2, 120)
 
 
 class OnThresholds(HistogramModel):
