@@ -9,13 +9,13 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab_gym.envs_data.methods import Method
 from cmab_gym.envs_data.pooled import Pooled, deviation_of, quantile_of_means, ratio
 from cmab_gym.pseudo_rewards import check_mask_and_pad, masked_given
 from cmab_gym.rows import ArmRows, LazyRows
 
-_ARMS_TRIED = 32  # arms whose pseudo-rewards are searched together for one that is informative
+_ARMS_TRIED = 4  # arms whose pseudo-rewards are searched together for one that is informative
 
 
 class _Entries(ABC):
@@ -25,13 +25,13 @@ class _Entries(ABC):
         self._pooled = pooled
 
     @abstractmethod
-    def _pool(self, name: str, weights: IntArray | None = None) -> FloatArray:
+    def _pool(self, name: str, weights: IntArray | None = None) -> AnyArray:
         """Sum what `Pooled.of_users(name)` holds over the users who gave arm k the reward r_j."""
 
     @cached_property
     def n_ratings(self) -> FloatArray:
         """See `Pooled`, as for the other statistics."""
-        return self._pool("counts")
+        return self._sums.imag
 
     @cached_property
     def n_raters(self) -> FloatArray:
@@ -41,7 +41,11 @@ class _Entries(ABC):
     @cached_property
     def mean(self) -> FloatArray:
         """The mean."""
-        return ratio(self._pool("total"), self.n_ratings)
+        return ratio(self._sums.real, self.n_ratings)
+
+    @cached_property
+    def _sums(self) -> AnyArray:
+        return self._pool("ratings")
 
     @cached_property
     def deviation(self) -> FloatArray:
@@ -51,8 +55,8 @@ class _Entries(ABC):
     def bootstrap_quantile(self, level: float, resamples: int, seed: int) -> FloatArray:
         """See `Pooled.bootstrap_quantile`."""
         drawn = self._pooled.resampled(resamples, seed)
-        means = [ratio(self._pool("total", each), self._pool("counts", each)) for each in drawn]
-        return quantile_of_means(np.stack(means), level)
+        sums = np.stack([self._pool("ratings", weights) for weights in drawn])
+        return quantile_of_means(ratio(sums.real, sums.imag), level)
 
 
 class _GivenArm(_Entries):
@@ -67,21 +71,21 @@ class _GivenArm(_Entries):
         super().__init__(pooled)
         n_rewards = pooled.support.size
         self._gave = pooled.gave_by_cell(slice(arm * n_rewards, (arm + 1) * n_rewards))
-        self._pattern = self._gave @ pooled.of_users("counts")
+        self._pattern = self._gave @ pooled.of_users("ratings")
         self.arms = self._pattern.indices.astype(np.int64)
         self.rewards = np.repeat(np.arange(n_rewards), np.diff(self._pattern.indptr))
 
-    def _pool(self, name: str, weights: IntArray | None = None) -> FloatArray:
-        if name == "counts" and weights is None:
-            counts: FloatArray = self._pattern.data
-            return counts
+    def _pool(self, name: str, weights: IntArray | None = None) -> AnyArray:
+        if name == "ratings" and weights is None:
+            ratings: AnyArray = self._pattern.data
+            return ratings
         gave = self._gave
         if weights is not None:
             gave = gave.copy()
             gave.data = weights[gave.indices].astype(np.float64)
         sums = gave @ self._pooled.of_users(name)
         if np.array_equal(sums.indices, self._pattern.indices):
-            found: FloatArray = sums.data
+            found: AnyArray = sums.data
             return found
         return np.asarray(sums.toarray()[self.rewards, self.arms])  # sums of 0 were left out
 
@@ -100,9 +104,9 @@ class _OfArm(_Entries):
         self._own = pooled.column(arm)
         self._gave = pooled.gave_by_cell(cells)
 
-    def _pool(self, name: str, weights: IntArray | None = None) -> FloatArray:
+    def _pool(self, name: str, weights: IntArray | None = None) -> AnyArray:
         own = self._own[name]
-        sums: FloatArray = self._gave @ (own if weights is None else own * weights)
+        sums: AnyArray = self._gave @ (own if weights is None else own * weights)
         return sums
 
 

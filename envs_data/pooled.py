@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
-from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Pooled:
     @cached_property
     def n_ratings(self) -> FloatArray:
         """The number of ratings of arm l by users who gave arm k the reward r_j."""
-        return self._pool("counts")
+        return self._sums.imag
 
     @cached_property
     def n_raters(self) -> FloatArray:
@@ -51,7 +51,7 @@ class Pooled:
     @cached_property
     def mean(self) -> FloatArray:
         """The mean of these ratings; NaN where there are none."""
-        return ratio(self._pool("total"), self.n_ratings)
+        return ratio(self._sums.real, self.n_ratings)
 
     @cached_property
     def deviation(self) -> FloatArray:
@@ -70,7 +70,8 @@ class Pooled:
         """
         means = np.empty((resamples, self.n_arms, self.n_arms, self.support.size))
         for each, weights in zip(means, self.resampled(resamples, seed), strict=True):
-            each[:] = ratio(self._pool("total", weights), self._pool("counts", weights))
+            sums = self._pool("ratings", weights)
+            each[:] = ratio(sums.real, sums.imag)
         return quantile_of_means(means, level)
 
     def resampled(self, resamples: int, seed: int) -> IntArray:
@@ -86,13 +87,14 @@ class Pooled:
         """Return what is pooled, by user and arm: sparse (U, K).
 
         Args:
-            name: "counts" of the ratings, their "total", the sum of their "squares", or "raters",
-                1 where a user rated an arm.
+            name: "ratings", complex, the sum of ratings and their count as the imaginary part, to
+                pool both in one product; the sum of their "squares"; or "raters", 1 where a user
+                rated an arm.
         """
         if name not in self._of_users:
             arm, stars, counts = self._by_cell
-            values = {"total": stars, "squares": stars**2}.get(name)
-            by_user = self._sparse(counts if values is None else counts * values, arm, self.n_arms)
+            each = {"ratings": stars + 1j, "squares": stars**2}.get(name, counts)
+            by_user = self._sparse(counts * each, arm, self.n_arms)
             if name == "raters":
                 by_user.sum_duplicates()
                 by_user.data[:] = 1
@@ -107,8 +109,8 @@ class Pooled:
         """
         return self._gave_by_cell[cells]
 
-    def column(self, arm: int) -> dict[str, FloatArray]:
-        """Return the column of an arm of each of the matrices `of_users`, float64 (U,)."""
+    def column(self, arm: int) -> dict[str, AnyArray]:
+        """Return the column of an arm of each of the matrices `of_users`, (U,)."""
         size = self.support.size
         gave = self._counts_by_cell[arm * size : (arm + 1) * size]
         stars = np.repeat(self.support, np.diff(gave.indptr))
@@ -118,8 +120,7 @@ class Pooled:
 
         counts = summed(gave.data)
         return {
-            "counts": counts,
-            "total": summed(gave.data * stars),
+            "ratings": summed(gave.data * stars) + 1j * counts,
             "squares": summed(gave.data * stars**2),
             "raters": (counts > 0).astype(np.float64),
         }
@@ -133,9 +134,13 @@ class Pooled:
 
     def arms_of(self, user: int) -> IntArray:
         """Return the arms that a user rated, one or more times each."""
-        by_user = self.of_users("counts")
+        by_user = self.of_users("ratings")
         arms: IntArray = by_user.indices[by_user.indptr[user] : by_user.indptr[user + 1]]
         return arms
+
+    @cached_property
+    def _sums(self) -> AnyArray:
+        return self._pool("ratings")
 
     @cached_property
     def _of_users(self) -> dict[str, Any]:
@@ -177,7 +182,7 @@ class Pooled:
             gave.data[:] = 1
         return gave
 
-    def _sparse(self, values: FloatArray, columns: IntArray, width: int) -> Any:
+    def _sparse(self, values: AnyArray, columns: IntArray, width: int) -> Any:
         """Put the value of each cell in the row of its user: sparse (U, width)."""
         from scipy.sparse import csr_array
 
@@ -185,13 +190,13 @@ class Pooled:
         row_starts = np.searchsorted(self._cells[0], np.arange(self.n_users + 1) * size)
         return csr_array((values, columns, row_starts), shape=(self.n_users, width))
 
-    def _pool(self, name: str, weights: IntArray | None = None) -> FloatArray:
+    def _pool(self, name: str, weights: IntArray | None = None) -> AnyArray:
         gave = self._gave_by_cell
         if weights is not None:
             gave = gave.multiply(weights[None, :]).tocsr()
         # Sums of whole and half stars are exact in floating point, in any order, so the tables are
         # the same to the bit on every machine.
-        pooled: FloatArray = (gave @ self.of_users(name)).toarray()
+        pooled: AnyArray = (gave @ self.of_users(name)).toarray()
         shape = (self.n_arms, self.support.size, self.n_arms)
         return np.ascontiguousarray(pooled.reshape(shape).transpose(2, 0, 1))
 

@@ -151,7 +151,9 @@ def _read(
         ratings = _most_rated(scan, counts, most_rated)
     else:
         wanted = None if only is None else counts.items[positions_of(only, counts.items)]
-        ratings = _to_ratings(scan.rows(wanted), _is_text(layout))
+        rows = scan.rows(wanted)
+        scan.forget()
+        ratings = _to_ratings(rows, _is_text(layout))
     edition = _EDITIONS.get(int(counts.rows.sum())) if layout.source == "MovieLens" else None
     return replace(
         ratings,
@@ -195,7 +197,7 @@ def _to_ratings(rows: Rows, from_text: bool = False) -> Ratings:
     if from_text:
         user_ids, users = _as_integers(user_ids, users)
         item_ids, items = _as_integers(item_ids, items)
-    kept = np.arange(rows.stars.size)
+    kept: Any = slice(None)
     if rows.pair_items is not None:
         same = rows.pair_items is rows.items
         pair_ids, pair_items = (item_ids, items) if same else coded("item", rows.pair_items)
@@ -208,7 +210,7 @@ def _to_ratings(rows: Rows, from_text: bool = False) -> Ratings:
         item_ids,
         segments=None if rows.segments is None else _of_users(rows.segments, users, user_ids),
         times=None if rows.times is None else rows.times[kept],
-        notes={"duplicates": int(rows.stars.size - kept.size)},
+        notes={"duplicates": int(rows.stars.size - rows.stars[kept].size)},
     )
 
 
@@ -246,9 +248,14 @@ def _is_whole(text: str) -> bool:
     return digits.isascii() and digits.isdecimal() and len(digits) < 19 and str(int(text)) == text
 
 
-def _last_of_each_pair(users: IntArray, items: IntArray, n_items: int) -> IntArray:
+def _last_of_each_pair(users: IntArray, items: IntArray, n_items: int) -> IntArray | slice:
     """Find the last row of each pair of user and item, in the order of the rows."""
-    pairs = (users * n_items + items)[::-1]
+    pairs = users * n_items + items
+    in_order = np.sort(pairs)
+    if (in_order[1:] != in_order[:-1]).all():
+        return slice(None)  # all of them, without a copy
+    del in_order
+    pairs = pairs[::-1]
     _, last = np.unique(pairs, return_index=True)
     return np.sort(pairs.size - 1 - last)
 

@@ -90,6 +90,11 @@ class Scan:
         self._run(f"CREATE TEMP TABLE parsed AS {self._query(_COUNT)}")
         return replace(self, kept=True)
 
+    def forget(self) -> None:
+        """Free the memory of the rows that `keep` parsed; none can be read after that."""
+        if self.kept:
+            self._run("DROP TABLE parsed")
+
     def counts(self) -> ItemCounts:
         """Count the rows of each item, and those that are unrated or damaged."""
         found = self._run(

@@ -99,7 +99,7 @@ def test_what_needs_the_whole_table_says_at_which_size_it_stops():
         ("a tightened agent", lambda: make_agent("tc-ucb").reset(model.problem, 1, 0)),
     ]
     for what, need in needs:
-        message = f"{what} needs the whole table of 12 arms and 4 rewards, .* at most 64 MB, which"
+        message = f"{what} needs the whole table of 11 arms and 4 rewards, .* at most 64 MB, which"
         with pytest.raises(ValueError, match=message):
             need()
 
