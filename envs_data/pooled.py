@@ -92,9 +92,13 @@ class Pooled:
                 rated an arm.
         """
         if name not in self._of_users:
-            arm, stars, counts = self._by_cell
-            each = {"ratings": stars + 1j, "squares": stars**2}.get(name, counts)
-            by_user = self._sparse(counts * each, arm, self.n_arms)
+            arm, level, counts = self._by_cell
+            ones = np.ones(self.support.size)
+            table = {"ratings": self.support + 1j, "squares": self.support**2}.get(name, ones)
+            values = table[level]
+            if (counts != 1).any():
+                values *= counts
+            by_user = self._sparse(values, arm, self.n_arms)
             if name == "raters":
                 by_user.sum_duplicates()
                 by_user.data[:] = 1
@@ -159,11 +163,13 @@ class Pooled:
         return np.unique(cells, return_counts=True)
 
     @property
-    def _by_cell(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """The arm, the reward and the number of ratings of each cell."""
-        cells, counts = self._cells
-        arm, level = np.divmod(cells % (self.n_arms * self.support.size), self.support.size)
-        return arm, self.support[level], counts.astype(np.float64)
+    def _by_cell(self) -> tuple[AnyArray, AnyArray, IntArray]:
+        """The arm, the level and the number of ratings of each cell, in small types."""
+        size, (cells, counts) = self.support.size, self._cells
+        rest = cells % (self.n_arms * size)
+        level = (rest % size).astype(np.min_scalar_type(size))
+        rest //= size
+        return rest.astype(np.int32), level, counts
 
     @cached_property
     def _counts_by_cell(self) -> Any:
@@ -182,7 +188,7 @@ class Pooled:
             gave.data[:] = 1
         return gave
 
-    def _sparse(self, values: AnyArray, columns: IntArray, width: int) -> Any:
+    def _sparse(self, values: AnyArray, columns: AnyArray, width: int) -> Any:
         """Put the value of each cell in the row of its user: sparse (U, width)."""
         from scipy.sparse import csr_array
 

@@ -232,6 +232,12 @@ def take_survey(
         left_out[_few_ratings(min_test)] = kept.size - len(names)
         counts = counts[kept]
         training, test = _of_arms(training, kept), _of_arms(test, kept)
+        if not training.user.size:
+            raise ValueError(
+                f"no surveyed user rated any of the {len(names)} arms with {min_test} test ratings "
+                "or more: expected arms that both halves of the users rated; choose other arms, or "
+                "another split"
+            )
     table: FloatArray | RatingsOnDemand = RatingsOnDemand(training, method, bounds)
     whole: dict[str, Any] = {}  # what needs the whole table
     if is_small(len(names), support.size):

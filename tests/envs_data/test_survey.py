@@ -102,6 +102,12 @@ def test_arms_with_too_few_test_ratings_are_left_out_and_counted():
     assert survey_of(share=0.8).provenance["left_out"] == {"arms without a test rating": 1}
 
 
+def test_a_survey_that_rated_no_arm_is_refused():
+    rows = [*[(1, 7, 5)] * 3, (2, 8, 4)]
+    with pytest.raises(ValueError, match="no surveyed user rated any of the 1 arms with 1 test"):
+        survey_of(rows)
+
+
 def test_the_support_comes_from_the_data_unless_it_is_given():
     half_stars = [(user, item, stars / 2) for user, item, stars in ROWS]
     assert_array_equal(survey_of(half_stars, support=None).reward_support, [0.5, 1, 1.5, 2, 2.5])
