@@ -35,14 +35,17 @@ class WarmTS:
 
     Cost per round: O(K), with K normal numbers.
 
+    The defaults have the least regret over 5000 rounds on four segments of MovieLens 1M, with 50
+    and with 200 films. For rewards in stars the variance is 0.05 / (n + 21).
+
     Source: `TS` with a normal prior; the survey is that of Section 2.2 of the paper.
     """
 
     ranks_unpulled: ClassVar[bool] = True
-    weight: float = 200.0
+    weight: float = 20.0
     shrinkage: float = 20.0
     B: float | None = None
-    beta: float = 0.1
+    beta: float = 0.0125
 
     def __post_init__(self) -> None:
         number = checks.number_between
