@@ -59,11 +59,7 @@ def agent_factory(agent: Any, **parameters: Any) -> AgentFactory:
         ValueError, FileNotFoundError: as `make_agent`.
     """
     if isinstance(agent, str):
-        name, in_name = _parse(agent)
-        named = (*_split(name), {**in_name, **parameters})
-        factory = _named_factory(*named)  # here, so that a wrong name raises at once
-        # A worker process must find the class of a user's file by name: it has not loaded the file.
-        return partial(_make_named, *named) if ".py:" in name else factory
+        return named_agent(agent, **parameters)
     if isinstance(agent, type):
         return _from_class(agent, "", parameters)
     if isinstance(agent, list | tuple | dict):
@@ -73,6 +69,24 @@ def agent_factory(agent: Any, **parameters: Any) -> AgentFactory:
     _check_methods(agent, type(agent).__name__)
     clone = partial(copy.deepcopy, agent)
     return clone if _plays_batches(agent) else partial(Copies, clone)
+
+
+def named_agent(name: str, folder: str | Path = "", /, **parameters: Any) -> AgentFactory:
+    """Return a function that makes a new `Agent`, given its name.
+
+    Args:
+        name: as for `make_agent`.
+        folder: what the path of a file is relative to; "" is the current folder.
+        parameters: as for `make_agent`.
+
+    Raises:
+        ValueError, FileNotFoundError: as `make_agent`.
+    """
+    name, in_name = _parse(name)
+    named = (*_split(name, folder), {**in_name, **parameters})
+    factory = _named_factory(*named)  # here, so that a wrong name raises at once
+    # A worker process must find the class of a user's file by name: it has not loaded the file.
+    return partial(_make_named, *named) if ".py:" in name else factory
 
 
 def published(*names: str) -> dict[str, str]:
@@ -120,20 +134,20 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
         raise ValueError(f"agent {quoted(text)}: {error}") from None
 
 
-def _split(name: str) -> tuple[str, str]:
-    """Split a name into prefix and rest, and make a file's path absolute.
+def _split(name: str, folder: str | Path) -> tuple[str, str]:
+    """Split a name into prefix and rest, and make the path of a file in a folder absolute.
 
     A file whose name starts with a prefix is not prefixed. The path is absolute because a worker
     process may run in another folder.
     """
     if name.endswith(_TRAINED):
-        return "", str(Path(name).resolve())
+        return "", str(Path(folder, name).resolve())
     prefix, base = split_prefix(name)
-    if prefix and Path(name.rpartition(":")[0] or "-").is_file():
+    if prefix and Path(folder, name.rpartition(":")[0] or "-").is_file():
         prefix, base = "", name
     where, colon, attribute = base.rpartition(":")
     if where.endswith(".py"):
-        base = f"{Path(where).resolve()}{colon}{attribute}"
+        base = f"{Path(folder, where).resolve()}{colon}{attribute}"
     return prefix, base
 
 

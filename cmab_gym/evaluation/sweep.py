@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cmab_gym.agents.make import agent_factory
+from cmab_gym.agents.make import named_agent
 from cmab_gym.evaluation.batch import Batch, OnProgress, find_environment, make_environment
 from cmab_gym.evaluation.evaluate import (
     batch_size_of,
@@ -174,13 +174,13 @@ def _checked(tasks: Sequence[Task]) -> dict[int, dict[str, Any]]:
     for task in tasks:
         if id(task.env_kwargs) not in descriptions:
             with _key_in_errors(task.keys[0]):
-                spec = find_environment(task.env_id, task.env_kwargs)
-                env = make_environment(spec, 1, task.rounds, task.env_kwargs)
-            described = describe_environment(task.env_id, task.env_kwargs, env)
+                spec = find_environment(task.env_id, task.located_kwargs)
+                env = make_environment(spec, 1, task.rounds, task.located_kwargs)
+            described = describe_environment(task.env_id, task.located_kwargs, env)
             descriptions[id(task.env_kwargs)] = described
-    for agent, key in {task.agent: task.keys[1] for task in tasks}.items():
-        with _key_in_errors(key):
-            agent_factory(agent)()
+    for task in {task.agent: task for task in tasks}.values():
+        with _key_in_errors(task.keys[1]):
+            named_agent(task.agent, task.folder)()
     return descriptions
 
 
@@ -196,11 +196,11 @@ def _key_in_errors(key: str) -> Iterator[None]:
 
 
 def _batches(task: Task, size: int) -> list[Batch]:
-    spec = find_environment(task.env_id, task.env_kwargs)
-    make = agent_factory(task.agent)
+    spec = find_environment(task.env_id, task.located_kwargs)
+    make = named_agent(task.agent, task.folder)
     at = checkpoint_rounds(task.checkpoints, task.rounds)
     return [
-        Batch(task.name, make, trials, spec, task.env_kwargs, at, task.seed)
+        Batch(task.name, make, trials, spec, task.located_kwargs, at, task.seed)
         for trials in trial_ranges(task.trials, size)
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -16,11 +17,14 @@ import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.agents.registry import split_prefix
+from cmab_gym.envs_data.datasets import DATASETS
 from cmab_gym.evaluation.evaluate import CHECKPOINTS, checkpoint_rounds
 from cmab_gym.evaluation.results import short_labels
 from cmab_gym.files import checksum
+from cmab_gym.text import quoted
 from cmab_gym.versions import NUMBERS
 
+MOST_TASKS = 100_000
 _LABEL = 100  # characters of a task's name before its hash
 _HASH = 10
 
@@ -36,6 +40,8 @@ class Task:
         seed: seed of all random numbers.
         rounds, trials, checkpoints: as for `evaluate`.
         keys: position of environment and agent in the sweep ("environments[0]", "agents[1]").
+        folder: the folder that relative paths of data and agents are relative to; "" is the current
+            folder.
         parameters: the agent's parameters that the sweep gives as a mapping; `agent` includes
             them.
     """
@@ -48,6 +54,7 @@ class Task:
     trials: int
     checkpoints: int | Sequence[int] | Literal["log"]
     keys: tuple[str, str] = field(compare=False)
+    folder: str = field(compare=False, default="")
     parameters: Mapping[str, Any] = field(compare=False, default_factory=dict)
 
     @property
@@ -58,8 +65,19 @@ class Task:
         arguments: if a file changes, the task is a new one.
         """
         settings = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
-        found = {name: _checksum(Path(name)) for name in self._files() if Path(name).is_file()}
+        paths = {name: Path(self.folder, name) for name in self._files()}
+        found = {name: _checksum(path) for name, path in paths.items() if path.is_file()}
         return {**settings, "numbers": NUMBERS, **({"files": found} if found else {})}
+
+    @cached_property
+    def located_kwargs(self) -> Mapping[str, Any]:
+        """The keyword arguments with the path of a file of ratings as it can be opened."""
+        data = self.env_kwargs.get("data")
+        if not self.folder or not isinstance(data, str):
+            return self.env_kwargs
+        path = Path(self.folder, data)
+        known = data in DATASETS and not path.exists()
+        return self.env_kwargs if known else {**self.env_kwargs, "data": str(path)}
 
     @cached_property
     def name(self) -> str:
@@ -86,7 +104,7 @@ class Sweep:
     Args:
         environments: ids, or mappings with an `id` and keyword arguments. A list as a keyword
             argument makes one environment for each item; put a value that is itself a list into
-            another list.
+            another list, or write it as a tuple.
         agents: names ("c-ucb", "c-ts(beta=2)", "my_agent.py:MyAgent"), or mappings with a `name`
             and parameters, with lists as for environments.
         rounds, trials, checkpoints: as for `evaluate`, the same in every task.
@@ -106,20 +124,17 @@ class Sweep:
     def from_file(cls, path: str | Path) -> Sweep:
         """Read a sweep from a YAML file whose keys are the arguments above.
 
+        A value is read as on the command line (`cmab_gym.literals.read_value`). The paths of
+        ratings, agents' files and trained agents are relative to the folder of the file.
+
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it is not YAML, or has other keys.
+            ValueError: it is not YAML, gives a key twice, or has other keys.
         """
-        import yaml
+        from cmab_gym.evaluation.sweep_file import read_sweep_file
 
         path = Path(path)
-        if not path.is_file():
-            raise FileNotFoundError(f"{path} is not a file: expected a sweep, such as sweep.yaml")
-        try:
-            read = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            where = " ".join(str(error).split())
-            raise ValueError(f"{path} is not YAML ({where}): expected a sweep") from None
+        read = read_sweep_file(path)
         known = [each.name for each in fields(cls) if each.name != "source"]
         if not isinstance(read, dict):
             raise ValueError(f"{path} has no keys: expected {', '.join(known)}")
@@ -138,18 +153,21 @@ class Sweep:
             ValueError: a value is wrong (the error names its key), or two tasks are the same.
         """
         at = f"{self.source}: " if self.source else ""
+        folder = str(Path(self.source).absolute().parent) if self.source else ""
         rounds = checks.whole_number(f"{at}rounds", self.rounds, 1)
         trials = checks.whole_number(f"{at}trials", self.trials, 1)
         seeds = [
             checks.whole_number(f"{at}seeds[{index}]", seed, 0)
             for index, seed in enumerate(_list(f"{at}seeds", self.seeds))
         ]
+        _each_once(f"{at}seeds", seeds)
         try:
             checkpoint_rounds(self.checkpoints, rounds)
         except ValueError as error:
             raise ValueError(f"{at}{error}") from None
         environments = list(_expanded(f"{at}environments", self.environments, "id"))
         agents = list(_expanded(f"{at}agents", self.agents, "name"))
+        _check_count(f"{at}the sweep", len(environments) * len(agents) * len(seeds), "tasks")
         tasks = [
             Task(
                 env_id,
@@ -160,6 +178,7 @@ class Sweep:
                 trials,
                 self.checkpoints,
                 (env_key, agent_key),
+                folder,
                 parameters,
             )
             for env_key, env_id, env_kwargs in environments
@@ -172,8 +191,28 @@ class Sweep:
 
 def _list(key: str, value: Any) -> Sequence[Any]:
     if isinstance(value, str | Mapping) or not isinstance(value, Sequence) or not value:
-        raise ValueError(f"{key}={value!r}: expected a list of at least one, such as [{value!r}]")
+        given = quoted(value)
+        raise ValueError(f"{key}={given}: expected a list of at least one, such as [{given}]")
     return value
+
+
+def _each_once(key: str, values: Sequence[Any]) -> Sequence[Any]:
+    """Check that no value is in a list twice; what JSON cannot write is checked later."""
+    seen = set()
+    for value in values:
+        try:
+            text = json.dumps(value, sort_keys=True, default=_plain)
+        except (TypeError, ValueError):
+            return values
+        if text in seen:
+            raise ValueError(f"{key}: {quoted(value)} is given twice: expected each value once")
+        seen.add(text)
+    return values
+
+
+def _check_count(what: str, count: int, of: str) -> None:
+    if count > MOST_TASKS:
+        raise ValueError(f"{what} has {count:,} {of}: expected at most {MOST_TASKS:,}")
 
 
 def _expanded(key: str, entries: Any, named: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -183,19 +222,26 @@ def _expanded(key: str, entries: Any, named: str) -> Iterator[tuple[str, str, di
         if isinstance(entry, str):
             given = {named: entry}
         if not isinstance(given, Mapping) or not isinstance(given.get(named), str):
-            raise ValueError(f"{own}={entry!r}: expected a name, or a mapping with {named}: NAME")
+            raise ValueError(
+                f"{own}={quoted(entry)}: expected a name, or a mapping with {named}: NAME"
+            )
         rest = {name: value for name, value in given.items() if name != named}
         values = [
-            _list(f"{own}.{name}", value) if isinstance(value, list | tuple) else [value]
+            _each_once(f"{own}.{name}", _list(f"{own}.{name}", value))
+            if isinstance(value, list)
+            else [value]
             for name, value in rest.items()
         ]
+        _check_count(own, math.prod(map(len, values)), "combinations")
         for chosen in product(*values):
             yield own, given[named], dict(zip(rest, chosen, strict=True))
 
 
 def _with_parameters(key: str, name: str, given: Mapping[str, Any]) -> str:
     if given and name.endswith(")"):
-        raise ValueError(f"{key}: {name!r} and {dict(given)}: expected parameters only once")
+        raise ValueError(
+            f"{key}: {name!r} and {quoted(dict(given))}: expected parameters only once"
+        )
     inside = ", ".join(f"{parameter}={value!r}" for parameter, value in given.items())
     return f"{name}({inside})" if inside else name
 
@@ -208,8 +254,8 @@ def _check_names(tasks: Sequence[Task]) -> None:
         except TypeError as error:
             raise ValueError(f"{task.keys[0]}: {error}") from None
         if name in seen:
-            both = [*seen[name].keys, *task.keys]
-            where = " and ".join(dict.fromkeys(both))
+            pairs = zip(seen[name].keys, task.keys, strict=True)
+            where = " and ".join(key for pair in pairs if len({*pair}) > 1 for key in pair)
             raise ValueError(f"task {name} is given twice ({where}): expected each once")
         seen[name] = task
 
