@@ -12,6 +12,8 @@ from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 
 LARGEST = 1e100  # size of a reward: sums over any number of rounds, and their squares, are finite
 
+_LONGEST = 200  # characters of a wrong name that are shown
+
 
 class TrialError(ValueError):
     """An error in one trial of a batch.
@@ -181,13 +183,15 @@ def choice(name: str, value: Any, known: Iterable[str]) -> str:
 
 def unknown(kind: str, value: Any, known: Sequence[str]) -> str:
     """Return the message for an unknown name, with the nearest names and all known ones."""
-    return f"unknown {kind} {value!r}: {expected_names(value, known)}"
+    return f"unknown {kind} {repr(value)[:_LONGEST]}: {expected_names(value, known)}"
 
 
 def expected_names(value: Any, known: Sequence[str]) -> str:
     """Return the part of a message that suggests the nearest names and lists all known ones."""
     lower = {name.lower(): name for name in known}
-    near = [lower[name] for name in difflib.get_close_matches(str(value).lower(), lower, n=3)]
+    near = [
+        lower[name] for name in difflib.get_close_matches(str(value)[:_LONGEST].lower(), lower, n=3)
+    ]
     hint = f"did you mean {' or '.join(map(repr, near))}? Expected" if near else "expected"
     return f"{hint} one of: {', '.join(known)}"
 

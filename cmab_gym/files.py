@@ -1,12 +1,12 @@
-"""Files that appear whole or not at all, and their checksums."""
+"""Files that appear whole or not at all, their checksums, and the error of damaged ones."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,36 @@ _BLOCK = 1 << 20  # bytes
 _LEFT_BEHIND = 3600  # seconds; no file takes an hour to write
 
 Write = Callable[[Path], Any]
+
+
+class UnreadableError(ValueError):
+    """A file is damaged, incomplete, encrypted, or not what it should be."""
+
+
+@contextmanager
+def reading(
+    what: str, expected: str = "expected a whole file, as published; fetch it again"
+) -> Iterator[None]:
+    """Turn whatever a library raises while it reads a file into one error.
+
+    Args:
+        what: names the file in the error.
+        expected: ends the error: what the file should be, and what to do.
+
+    Raises:
+        UnreadableError: anything was raised, except errors of the system that name their file.
+    """
+    try:
+        yield
+    except UnreadableError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        reason = " ".join(str(error).split())[:500]
+        raise UnreadableError(
+            f"{what} cannot be read ({type(error).__name__}: {reason}): {expected}"
+        ) from error
 
 
 def write_whole(path: Path, write: Write) -> None:

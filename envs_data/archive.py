@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from cmab_gym.files import UnreadableError, reading
+
 _HEAD = 1 << 16  # bytes that are read to recognise a file, at least
 _LONGEST_HEAD = 1 << 22  # bytes that are read to find the end of its first line, at most
 _BLOCK = 1 << 20
@@ -32,33 +34,6 @@ COMPANIONS: Mapping[str, tuple[str, ...]] = {
     "books": ("books.csv",),
     "goodreads": ("book_id_map.csv", "goodreads_books*.json*"),
 }
-
-
-class UnreadableError(ValueError):
-    """A file is damaged, incomplete, encrypted, or not what it should be."""
-
-
-@contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Turn whatever a library raises while it reads a file into one error.
-
-    Args:
-        what: names the file in the error.
-
-    Raises:
-        UnreadableError: anything was raised, except errors of the system that name their file.
-    """
-    try:
-        yield
-    except UnreadableError:
-        raise
-    except Exception as error:
-        if isinstance(error, OSError) and error.filename is not None:
-            raise
-        raise UnreadableError(
-            f"{what} cannot be read ({type(error).__name__}: {error}): expected a whole file, as "
-            "published; fetch it again"
-        ) from error
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from fnmatch import fnmatch
 from typing import Any, TypeAlias
 
 from cmab_gym.envs_data import text
-from cmab_gym.envs_data.archive import COMPANIONS, Files, UnreadableError, reading
+from cmab_gym.envs_data.archive import COMPANIONS, Files
 from cmab_gym.envs_data.layout import Layout, header_of, json_object
+from cmab_gym.files import UnreadableError, reading
 
 # The 19 flags at the end of a line of u.item, in their order.
 _GENRES_100K = (

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cmab_gym.envs_data.archive import Files, UnreadableError
+from cmab_gym.envs_data.archive import Files
+from cmab_gym.files import UnreadableError
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
-from cmab_gym.envs_data.archive import Files, reading
+from cmab_gym.envs_data.archive import Files
 from cmab_gym.envs_data.column_types import Reading, read_id, read_label, read_rating, read_time
 from cmab_gym.envs_data.layout import Layout
 from cmab_gym.envs_data.text import LONGEST_LINE, Text
+from cmab_gym.files import reading
 
 _MEMORY = "1GB"  # limit for DuckDB, which then spills to a temporary folder
 _COUNT, _IGNORE = "store_rejects = true", "ignore_errors = true"  # lines that are not a row

@@ -30,7 +30,7 @@ from cmab_gym.envs_data.unknown import (
     unknown_note,
     unknown_share,
 )
-from cmab_gym.files import write_whole
+from cmab_gym.files import reading, write_whole
 from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import mask_and_pad
@@ -151,7 +151,7 @@ class Survey:
         """
         if not Path(path).is_file():
             raise FileNotFoundError(f"{path} is not a file: expected a survey (.npz)")
-        try:
+        with reading(str(path), f"expected a survey of format {FORMAT}; rebuild it"):
             with np.load(path, allow_pickle=False) as arrays:
                 content = {name: arrays[name] for name in arrays.files}
             checksum, meta = str(content.pop("checksum")), json.loads(str(content["meta"]))
@@ -169,11 +169,6 @@ class Survey:
                 meta["reward_unit"],
                 meta["provenance"],
             )
-        except Exception as error:
-            raise ValueError(
-                f"{path} is not a survey of format {FORMAT} ({type(error).__name__}: {error}); "
-                "rebuild it"
-            ) from error
 
 
 def take_survey(

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cmab_gym.envs_data.archive import Files, reading
+from cmab_gym.envs_data.archive import Files
 from cmab_gym.envs_data.layout import Layout, candidates, header_of, json_object, read_head
 from cmab_gym.envs_data.options import ReadOptions
 from cmab_gym.envs_data.text import first_line
+from cmab_gym.files import reading
 
 _NOT_AN_ID = {dict: "a JSON object", list: "a JSON array", bool: "true or false"}
 _DELIMITERS = (",", ";", "\t", "|", "::")

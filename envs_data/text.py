@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cmab_gym.envs_data.archive import Files, UnreadableError
+from cmab_gym.envs_data.archive import Files
+from cmab_gym.files import UnreadableError
 
 LONGEST_LINE = 2_000_000  # bytes
 _LINE_END = re.compile(r"\r\n|\r|\n")

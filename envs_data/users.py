@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from cmab_gym.arrays import AnyArray
-from cmab_gym.envs_data.archive import Files, UnreadableError
+from cmab_gym.envs_data.archive import Files
 from cmab_gym.envs_data.layout import Layout
 from cmab_gym.envs_data.text import first_line, lines
+from cmab_gym.files import UnreadableError
 
 # A line of users.dat: user, gender, age (the lowest of its bracket), occupation, zip code.
 _USER = re.compile(r"(\d+)::([FM])::(\d+)::\d+::\S*")

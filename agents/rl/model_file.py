@@ -13,11 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cmab_gym import checks
 from cmab_gym.agents.rl.extra import stable_baselines3
-from cmab_gym.files import write_whole
+from cmab_gym.files import UnreadableError, reading, write_whole
 
 _DESCRIPTION, _WEIGHTS = "cmab_gym.json", "policy.pth"
 _FORMAT = 1
+_LARGEST_WIDTH = 4096  # of a layer
 _ACTOR = "mlp_extractor.actor."  # prefix of the weights of an `ArmPolicy`'s `ArmScores`
 
 
@@ -45,19 +47,21 @@ def read_description(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: expected one that `cmab-gym train` wrote")
-    try:
+    expected = (
+        "expected an agent that `cmab-gym train` wrote; files of stable-baselines3 are not "
+        "accepted, since loading them can run any code"
+    )
+    with reading(str(path), expected):
         with zipfile.ZipFile(path) as archive:
-            description: dict[str, Any] = json.loads(archive.read(_DESCRIPTION))
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise ValueError(
-            f"{path} is not an agent that `cmab-gym train` wrote ({error}); files of "
-            "stable-baselines3 are not accepted, since loading them can run any code"
-        ) from error
-    if description.get("format") != _FORMAT:
-        raise ValueError(
-            f"{path} has the format {description.get('format')!r}: expected {_FORMAT}; another "
-            "version of cmab-gym wrote it, train again"
-        )
+            description = dict(json.loads(archive.read(_DESCRIPTION)))
+        if description["format"] != _FORMAT:
+            raise UnreadableError(
+                f"{path} has the format {description['format']!r}: expected {_FORMAT}; another "
+                "version of cmab-gym wrote it, train again"
+            )
+        for name in ("width", "horizon"):
+            checks.whole_number(name, description[name], 1)
+        checks.number_between("width", description["width"], 1, _LARGEST_WIDTH)
     return description
 
 
@@ -76,8 +80,8 @@ def read_network(path: Path) -> Any:
 
     from cmab_gym.agents.rl.arm_networks import ArmScores
 
-    network = ArmScores(width)
-    try:
+    with reading(str(path), "it has no usable weights: train again"):
+        network = ArmScores(width)
         with zipfile.ZipFile(path) as archive:
             file = io.BytesIO(archive.read(_WEIGHTS))
         weights = torch.load(file, map_location="cpu", weights_only=True)
@@ -85,6 +89,4 @@ def read_network(path: Path) -> Any:
         network.load_state_dict(own)
         if not all(torch.isfinite(value).all() for value in own.values()):
             raise ValueError("some are not finite")
-    except Exception as error:  # torch raises errors of many classes here
-        raise ValueError(f"{path} has no usable weights ({error}): train again") from error
     return network.double().eval()

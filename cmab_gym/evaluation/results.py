@@ -14,7 +14,7 @@ import numpy as np
 
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.evaluation.table import read_table, write_table
-from cmab_gym.files import checksum, write_all
+from cmab_gym.files import checksum, reading, write_all
 from cmab_gym.text import shown
 
 if TYPE_CHECKING:
@@ -271,25 +271,21 @@ class Results:
             raise FileNotFoundError(
                 f"{folder} has no {TABLE}: expected a folder that Results.save wrote"
             )
-        try:
+        with reading(str(path), "expected a table of Results.save; run it again"):
             frame, metadata = read_table(path)
             manifest = json.loads(metadata[_TEXT])
             checkpoints = tuple(manifest.pop("checkpoints"))
             seconds, failures = manifest.pop("agent_seconds"), manifest.pop("failures")
-        except (OSError, ValueError, LookupError) as error:
-            raise ValueError(
-                f"{path} is not a table of Results.save ({error}): run it again"
-            ) from error
-        runs = []
-        for label in seconds:
-            own = frame[frame["agent"] == label]
-            shape = (-1, len(checkpoints))
-            regret = own["regret"].to_numpy(dtype=np.float64).reshape(shape)
-            pulls = own["best_arm_pulls"].to_numpy(dtype=np.int64).reshape(shape)
-            runs.append(AgentRun(label, regret, pulls, seconds[label], failures.get(label, "")))
-        if metadata[_DIGEST] != _digest(metadata[_TEXT], runs):
-            raise ValueError(f"{path} does not match its checksum: it is damaged, run it again")
-        return cls(checkpoints, tuple(runs), manifest)
+            runs = []
+            for label in seconds:
+                own = frame[frame["agent"] == label]
+                shape = (-1, len(checkpoints))
+                regret = own["regret"].to_numpy(dtype=np.float64).reshape(shape)
+                pulls = own["best_arm_pulls"].to_numpy(dtype=np.int64).reshape(shape)
+                runs.append(AgentRun(label, regret, pulls, seconds[label], failures.get(label, "")))
+            if metadata[_DIGEST] != _digest(metadata[_TEXT], runs):
+                raise ValueError("it does not match its checksum")
+            return cls(checkpoints, tuple(runs), manifest)
 
 
 def _digest(text: str, runs: Iterable[AgentRun]) -> str:

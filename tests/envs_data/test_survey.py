@@ -161,7 +161,7 @@ def test_a_file_that_is_not_a_survey_is_refused(tmp_path):
     other = tmp_path / "other.npz"
     np.savez(other, pseudo_rewards=np.ones(3))
     for path in (text, pickled, other):
-        with pytest.raises(ValueError, match="is not a survey"):
+        with pytest.raises(ValueError, match="expected a survey"):
             Survey.load(path)
     future = tmp_path / "future.npz"
     np.savez(future, meta=np.array('{"format": 99}'), checksum=np.array(""))

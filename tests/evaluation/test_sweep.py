@@ -277,7 +277,7 @@ def cut(path):
 @pytest.mark.parametrize(
     ("name", "damage", "message"),
     [
-        ("results.parquet", cut, "is not a table of Results.save"),
+        ("results.parquet", cut, "expected a table of Results.save"),
         ("results.parquet", Path.unlink, "has no results.parquet"),
     ],
 )

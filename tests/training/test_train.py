@@ -153,7 +153,7 @@ def test_wrong_files_are_refused(model, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none.zip is not a file: expected one that"):
         make_agent(str(tmp_path / "none.zip"))
     (tmp_path / "text.zip").write_text("not a zip")
-    with pytest.raises(ValueError, match="is not an agent that `cmab-gym train` wrote"):
+    with pytest.raises(ValueError, match="expected an agent that `cmab-gym train` wrote"):
         make_agent(str(tmp_path / "text.zip"))
     later = changed(model, tmp_path / "later.zip", cmab_gym_json='{"format": 99}')
     with pytest.raises(ValueError, match="has the format 99: expected 1"):
