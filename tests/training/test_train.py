@@ -187,6 +187,6 @@ def test_files_of_stable_baselines3_are_refused(tmp_path):
     model = stable_baselines3.A2C("MlpPolicy", gym.make("CMAB-Tabular-v0"), device="cpu")
     model.save(tmp_path / "theirs.zip")
     with pytest.raises(
-        ValueError, match=r"not an agent that `cmab-gym train` wrote .*run any code"
+        ValueError, match=r"expected an agent that `cmab-gym train` wrote; .*run any code"
     ):
         make_agent(str(tmp_path / "theirs.zip"))
