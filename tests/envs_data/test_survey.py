@@ -165,7 +165,7 @@ def test_a_file_that_is_not_a_survey_is_refused(tmp_path):
             Survey.load(path)
     future = tmp_path / "future.npz"
     np.savez(future, meta=np.array('{"format": 99}'), checksum=np.array(""))
-    with pytest.raises(ValueError, match=r"has format 99\): expected a survey of format 2; rebuild it"):
+    with pytest.raises(ValueError, match=r"has format 99\): expected a survey of format 2"):
         Survey.load(future)
 
 
