@@ -16,7 +16,8 @@ from cmab_gym.text import display_width, drawn
 _NAME_WIDTH = 210  # pixels for an arm's name
 _UNIT_WIDTH = 30  # columns of a terminal for the rewards' unit at most
 _MOST_NAMES = 60  # with more arms, only some are named
-_COMPETITIVE, _RULED_OUT, _INK = "#1f77b4", "#b5b5b5", "#222222"
+_COMPETITIVE, _RULED_OUT, _INK = "#1f77b4", "#8f8f8f", "#222222"
+_PALEST = 0.2  # strength of the colour of a bar about whose mean nothing is known
 
 
 class Picture:
@@ -80,12 +81,12 @@ class Picture:
     def _move_marks(self, scene: Scene) -> None:
         arms, (left, right) = np.arange(scene.pulls.size), scene.reward_bounds
         pulled, competitive = scene.pulls > 0, scene.competitive
-        # An interval that spans all rewards is uninformative; hundreds of them hide the rest.
-        known = ((scene.low > left) | (scene.high < right)) & (arms.size <= _MOST_NAMES)
+        # Hundreds of intervals hide the rest.
+        known = pulled & (arms.size <= _MOST_NAMES)
         ends = np.full(competitive.sum(), right)
         self._bands.set_verts(_boxes(arms[competitive], left, ends, 0.5))
         self._bars.set_verts(_boxes(arms[pulled], left, scene.means[pulled], 0.34))
-        self._bars.set_facecolor(np.where(competitive[pulled], _COMPETITIVE, _RULED_OUT))
+        self._bars.set_facecolor(_bar_colors(scene)[pulled])
         self._intervals.set_segments(_whiskers(arms[known], scene.low[known], scene.high[known]))
         self._means.set_data(scene.means[pulled], arms[pulled])
         self._last.set_data(*(([-0.015], [scene.last_arm]) if scene.t else ([], [])))
@@ -168,7 +169,7 @@ def _style_axes(axes: Any, scene: Scene, named: Sequence[int], font_size: int) -
 def _add_captions(figure: Any, layout: _Layout) -> Any:
     """Add the legend and the title of the counts; return the headline, which is empty."""
     left, top, height = layout.left, layout.top, layout.height
-    legend = "blue: empirically competitive"
+    legend = "blue: empirically competitive; pale: few pulls"
     figure.text(left, 12 / height, legend, fontsize=9, color=_COMPETITIVE)
     style = {"ha": "right", "fontsize": layout.font_size, "color": "#666666"}
     figure.text(layout.counts_end, top + 8 / height, "pulls", **style)
@@ -181,6 +182,17 @@ def _add_counts(axes: Any, named: Sequence[int], layout: _Layout) -> dict[int, A
     style: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": layout.font_size}
     style["transform"] = axes.get_yaxis_transform()
     return {arm: axes.text(edge, arm, "", **style) for arm in named}
+
+
+def _bar_colors(scene: Scene) -> FloatArray:
+    """Return the colour of each arm's bar, the paler the wider its interval, float64 (K, 3)."""
+    from matplotlib.colors import to_rgb
+
+    left, right = scene.reward_bounds
+    certainty = 1 - (scene.high - scene.low) / ((right - left) or 1.0)
+    strength = (_PALEST + (1 - _PALEST) * certainty)[:, None]
+    colors = np.where(scene.competitive[:, None], to_rgb(_COMPETITIVE), to_rgb(_RULED_OUT))
+    return 1 - strength * (1 - colors)
 
 
 def _boxes(arms: IntArray, left: float, right: FloatArray, half: float) -> FloatArray:
