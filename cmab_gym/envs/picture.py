@@ -192,7 +192,8 @@ def _bar_colors(scene: Scene) -> FloatArray:
     certainty = 1 - (scene.high - scene.low) / ((right - left) or 1.0)
     strength = (_PALEST + (1 - _PALEST) * certainty)[:, None]
     colors = np.where(scene.competitive[:, None], to_rgb(_COMPETITIVE), to_rgb(_RULED_OUT))
-    return 1 - strength * (1 - colors)
+    blended: FloatArray = 1 - strength * (1 - colors)
+    return blended
 
 
 def _boxes(arms: IntArray, left: float, right: FloatArray, half: float) -> FloatArray:
