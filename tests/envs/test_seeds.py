@@ -8,7 +8,7 @@ from bandits import NEEDS
 from cmab_gym.envs.registration import ENVIRONMENTS
 
 IDS = [entry.id for entry in ENVIRONMENTS]
-ROUNDS = 8000
+ROUNDS = 3000
 
 
 def by_choice(env):
@@ -41,7 +41,10 @@ if hasattr(gym.spaces.Discrete(2), "_np_random"):
 @pytest.mark.parametrize("player", PLAYERS)
 @pytest.mark.parametrize("env_id", IDS)
 def test_a_player_with_the_same_seed_sees_the_means(env_id, player, draws):
-    """Each arm's mean reward is within 5 standard errors: false in one of 10,000 seeds at most."""
+    """Each arm's mean reward is within 5 standard errors: false in one of 3,000 seeds at most.
+
+    With the environment's own generator as the player's, it is 38 standard errors or more.
+    """
     env = gym.make(env_id, horizon=ROUNDS, draws=draws, step_info="none", **NEEDS.get(env_id, {}))
     try:
         choose = player(env)
