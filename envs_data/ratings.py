@@ -68,7 +68,7 @@ class Ratings:
                 f"segments has shape {self.segments.shape}: expected {self.user_ids.shape}, the "
                 "name of the segment of each of user_ids"
             )
-        checks.moderate("stars", self.stars, "drop these rows, for example with frame.dropna()")
+        checks.moderate("stars", self.stars, "correct these ratings, or drop their rows")
 
     @classmethod
     def from_columns(

@@ -99,9 +99,9 @@ def test_ratings_in_float32_belong_to_a_support_in_float64():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (np.nan, r"stars\[1\] is nan: expected finite numbers; drop these rows"),
+        (np.nan, r"stars\[1\] is nan: expected finite numbers; correct these ratings"),
         (-np.inf, r"stars\[1\] is -inf: expected finite numbers"),
-        (1e308, r"stars\[1\] is 1e\+308: expected numbers of size up to 1e\+100"),
+        (1e308, r"stars\[1\] is 1e\+308: expected numbers of size up to 1e\+100; correct"),
     ],
 )
 def test_ratings_that_cannot_be_summed_are_refused(wrong, message):
