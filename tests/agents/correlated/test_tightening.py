@@ -16,13 +16,13 @@ def feasible_vectors(problem, arm, given, relaxation):
     """Return the vectors of an arm for a fine grid of marginals, rounded to four digits."""
     tightening = Tightening(problem, relaxation)
     vectors = set()
-    for ones in range(1, 512, 2):
+    for ones in range(1, 128, 2):
         before = tightening.infeasible
-        counts = 128 * np.array([512 - ones, ones])  # so many that 1/512 is not rounded
+        counts = 32 * np.array([128 - ones, ones])  # so many that 1/128 is not rounded
         vector = tuple(np.round(tightening.vectors(given, counts)[arm], 4).tolist())
         if tightening.infeasible == before:
             vectors.add(vector)
-    assert tightening.solved == 256
+    assert tightening.solved == 64
     return vectors
 
 
