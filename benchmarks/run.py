@@ -101,7 +101,6 @@ def machine() -> dict[str, Any]:
         "pandas",
         "pyarrow",
         "duckdb",
-        "joblib",
         "numba",
     )
     return {

@@ -81,7 +81,7 @@ def test_the_symbolic_links_lead_to_the_folders():
 def test_importing_loads_nothing_heavy():
     program = (
         "import json, sys, cmab_gym\n"
-        "heavy = ('torch', 'matplotlib', 'pandas', 'pyarrow', 'scipy.stats', 'joblib', 'rich',\n"
+        "heavy = ('torch', 'matplotlib', 'pandas', 'pyarrow', 'scipy.stats', 'rich',\n"
         "         'distributed', 'yaml')\n"
         "print(json.dumps([name for name in heavy if name in sys.modules]))"
     )

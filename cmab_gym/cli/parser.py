@@ -9,10 +9,15 @@ import argparse
 from typing import Any, NoReturn
 
 from cmab_gym.cli.errors import UsageError
-from cmab_gym.cli.values import AddAgents, AddKeywords, checkpoints, jobs, whole
+from cmab_gym.cli.values import AddAgents, AddKeywords, checkpoints, jobs, seconds, whole
 from cmab_gym.versions import version_of
 
-_WORKERS = {"n_jobs": "--jobs", "scheduler": "--scheduler"}
+_WORKERS = {
+    "n_jobs": "--jobs",
+    "scheduler": "--scheduler",
+    "timeout": "--timeout",
+    "wait_for_workers": "--wait-for-workers",
+}
 # Keyword arguments of environments that errors tell the user to pass.
 _SET = {
     name: f"--set {name}="
@@ -211,6 +216,20 @@ def _add_workers(command: argparse.ArgumentParser) -> None:
         "--scheduler",
         metavar="ADDRESS",
         help="run on the workers of a Dask cluster instead, such as tcp://host:8786",
+    )
+    command.add_argument(
+        "--wait-for-workers",
+        type=seconds("--wait-for-workers"),
+        default=60.0,
+        metavar="SECONDS",
+        help="how long to wait while the cluster has no worker (default 60)",
+    )
+    command.add_argument(
+        "--timeout",
+        type=seconds("--timeout"),
+        metavar="SECONDS",
+        help="an agent that takes longer for one round of its trials fails, and the others go on "
+        "(default: no limit)",
     )
     command.set_defaults(option_of=_WORKERS)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from shlex import quote
 from typing import Any, Literal
 
+from cmab_gym.checks import positive
 from cmab_gym.cli.errors import UsageError
 from cmab_gym.literals import read_value
 
@@ -20,6 +21,19 @@ def whole(option: str, at_least: int) -> Callable[[str], int]:
         if number is None or number < at_least:
             raise UsageError(f"{option} {quote(text)}: expected an integer of at least {at_least}")
         return number
+
+    return read
+
+
+def seconds(option: str) -> Callable[[str], float]:
+    """Return a reader of a time above 0."""
+
+    def read(text: str) -> float:
+        try:
+            return positive(option, float(text))
+        except ValueError:
+            expected = "a number of seconds above 0"
+            raise UsageError(f"{option} {quote(text)}: expected {expected}") from None
 
     return read
 

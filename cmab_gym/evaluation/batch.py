@@ -17,8 +17,10 @@ from cmab_gym.agents.make import AgentFactory
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.unknown import without_survey_warnings
+from cmab_gym.evaluation import worker
 from cmab_gym.evaluation.compiled import CompiledRun
 from cmab_gym.evaluation.results import AgentRun
+from cmab_gym.evaluation.time_limit import TimeLimit
 from cmab_gym.models.base import BanditModel
 from cmab_gym.streams import TrialStreams, environment_seed
 from cmab_gym.user_code import line_of_user
@@ -49,6 +51,8 @@ class Batch:
         env_kwargs: keyword arguments of the environment.
         checkpoints: the rounds at which regret is recorded, increasing; the last is the horizon.
         seed: the evaluation's seed.
+        timeout: seconds that the agent may take for a round; None sets no limit. Only worker
+            processes obey it.
     """
 
     label: str
@@ -58,6 +62,12 @@ class Batch:
     env_kwargs: Mapping[str, Any]
     checkpoints: tuple[int, ...]
     seed: int
+    timeout: float | None = None
+
+    def where(self) -> str:
+        """Name the trials, for an error message."""
+        first, last = self.trials[0], self.trials[-1]
+        return f"trial {first}" if first == last else f"trials {first} to {last} in lockstep"
 
 
 def find_environment(env_id: str, env_kwargs: Mapping[str, Any]) -> EnvSpec:
@@ -129,24 +139,30 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
     )
     context = ErrorContext(batch)
     report = _Report(progress or (lambda rounds: None), n_trials)
+    limit = TimeLimit(batch.timeout, worker.replies)
     start = time.perf_counter()
     try:
         with context:
+            limit.start_round()
             agent: Agent = batch.make()
+            limit.stop()
             streams = TrialStreams.for_trials(batch.seed, batch.trials)
             compiled = CompiledRun.of(agent, env, streams, batch.checkpoints)
             if compiled is None:
+                limit.start_round()
                 agent.reset(env.unwrapped.problem, n_trials, streams)
         start = time.perf_counter()  # without what the agent loads when it is first used
         if compiled is not None:
             recorded = _run_compiled(compiled, rounds, report)
         else:
-            recorded = _run_rounds(batch, env, agent, context, report)
+            recorded = _run_rounds(batch, env, agent, context, report, limit)
     except AgentError as error:
         seconds = time.perf_counter() - start
         return AgentRun.failed(
             batch.label, str(error), seconds, batch.trials.start, cause=error.__cause__
         )
+    finally:
+        limit.stop()
     seconds = time.perf_counter() - start
     return AgentRun(batch.label, *recorded, seconds, first_trial=batch.trials.start)
 
@@ -163,7 +179,12 @@ def _run_compiled(
 
 
 def _run_rounds(
-    batch: Batch, env: Any, agent: Agent, context: ErrorContext, report: _Report
+    batch: Batch,
+    env: Any,
+    agent: Agent,
+    context: ErrorContext,
+    report: _Report,
+    limit: TimeLimit,
 ) -> tuple[FloatArray, IntArray]:
     """Run round by round."""
     n_trials, rounds = len(batch.trials), batch.checkpoints[-1]
@@ -175,6 +196,7 @@ def _run_rounds(
     checkpoint, update = 0, unchecked_update(agent)
     for t in range(1, rounds + 1):
         context.round = t
+        limit.start_round()
         with context:
             # A copy, since the agent may change its array later.
             arms = checks.arms_in_range("act()", agent.act(), n_trials, model.n_arms).copy()
@@ -229,9 +251,8 @@ class ErrorContext:
         if isinstance(error, TrialError):
             where, what, cause = f"trial {trials[error.trial]}", str(error), error.__cause__
         else:
-            first, last = trials[0], trials[-1]
-            where = f"trial {first}" if first == last else f"trials {first} to {last} in lockstep"
-            what, cause = f"{type(error).__name__}: {error}", error
+            where, cause = self._batch.where(), error
+            what = f"{type(error).__name__}: {error}"
         line = line_of_user(cause)
         raise AgentError(
             f"agent {self._batch.label!r}, {where}, round {self.round}: {what}{line}"

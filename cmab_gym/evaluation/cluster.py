@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from queue import Empty, Queue
 from types import ModuleType
@@ -17,6 +18,7 @@ import cloudpickle
 
 from cmab_gym.agents.make import without_file
 from cmab_gym.evaluation.batch import Batch, OnProgress, run_batch
+from cmab_gym.evaluation.local import run_in_processes
 from cmab_gym.evaluation.results import AgentRun
 from cmab_gym.user_code import is_of_user
 from cmab_gym.versions import version_of
@@ -24,21 +26,22 @@ from cmab_gym.versions import version_of
 if TYPE_CHECKING:
     from distributed import Client, Future
 
+LISTEN_SECONDS = 5.0  # how long to try an address at which nothing listens: it may be starting
 CONNECT_SECONDS = 20
-FIRST_WORKER_SECONDS = 20
-NO_WORKER_SECONDS = 60.0  # how long to wait for a worker when none is left
 WARN_SECONDS = 5.0  # when to say so: a worker that is restarted takes a few seconds
+_CLOSE_SECONDS = 5.0
 _LOOK_SECONDS = 1.0  # without a result, between looks at the workers
 
 _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def connected(address: str) -> Iterator[tuple[Client, int]]:
+def connected(address: str, wait: float) -> Iterator[tuple[Client, int]]:
     """Connect to a Dask scheduler, and check that its workers can run batches.
 
     Args:
         address: as `dask scheduler` prints it ("tcp://host:8786").
+        wait: seconds to wait for the first worker.
 
     Yields:
         The connection, and the number of the workers' threads.
@@ -48,9 +51,10 @@ def connected(address: str) -> Iterator[tuple[Client, int]]:
             worker has no cmab-gym or other versions than this process, so that its numbers might
             differ.
     """
-    with _client(address) as client:
+    client = _client(address)
+    try:
         try:
-            client.wait_for_workers(1, timeout=FIRST_WORKER_SECONDS)
+            client.wait_for_workers(1, timeout=wait)
         except (TimeoutError, asyncio.TimeoutError) as error:  # two until Python 3.11
             raise ValueError(
                 f"scheduler={address!r} has no workers: start some with `dask worker {address}`"
@@ -58,6 +62,8 @@ def connected(address: str) -> Iterator[tuple[Client, int]]:
         _check_versions(client)
         # 0 if the workers have just died: they may come back.
         yield client, sum(client.nthreads().values()) or 1
+    finally:
+        _close(client)
 
 
 def _client(address: str) -> Client:
@@ -68,34 +74,65 @@ def _client(address: str) -> Client:
         raise ValueError(
             f"scheduler={address!r} needs Dask ({error}): pip install 'cmab-gym[distributed]'"
         ) from error
+    client = Client.__new__(Client)  # so that a client that cannot connect can be closed
     try:
         # Check the address first: a client with a malformed one stays open, and can block the start
         # of another client forever when it is garbage-collected.
-        get_address_host_port(address)
-        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
+        _wait_for_listener(*get_address_host_port(address))
+        Client.__init__(client, address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except Exception as error:  # of many classes, if something else than a scheduler answers
+        _close(client)
         raise ValueError(
             f"scheduler={address!r} does not answer ({error}): expected the address that "
             "`dask scheduler` prints, such as tcp://host:8786"
         ) from error
+    return client
+
+
+def _wait_for_listener(host: str, port: int) -> None:
+    """Return when something listens at an address; a Dask client alone would try for long."""
+    deadline = time.monotonic() + LISTEN_SECONDS
+    while True:
+        try:
+            socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
+def _close(client: Client) -> None:
+    """Close a client; results are there, so that no error of a dead scheduler matters."""
+    try:
+        client.close(timeout=_CLOSE_SECONDS)
+    except Exception as error:
+        _log.debug("closing the connection: %s", error)
+    client.status = "closed"  # or the client tries again when it is garbage-collected
 
 
 def run_on_cluster(
-    client: Client, batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
+    client: Client,
+    wait_for_workers: float,
+    batches: Sequence[Batch],
+    progress: OnProgress | None = None,
+    env: Any = None,
 ) -> Iterator[AgentRun]:
     """Run batches on the cluster's workers.
 
     If a worker dies, another one runs its batch. A batch whose workers have died several times
     (`distributed.scheduler.allowed-failures`) runs alone at the end, since another batch may have
     ended the workers; if its worker dies again, the agent has failed. If no worker has been there
-    for `NO_WORKER_SECONDS`, all agents that are not finished have failed.
+    for `wait_for_workers` seconds, or the scheduler has ended, all agents that are not finished
+    have failed.
 
     Raises:
         ValueError: an agent or an environment cannot be sent.
     """
     from distributed import KilledWorker
 
-    wait = _WaitForWorkers(client)
+    wait = _WaitForWorkers(client, wait_for_workers)
     killed = []
     for batch, outcome in _played(client, batches, wait):
         if isinstance(outcome, KilledWorker):
@@ -114,13 +151,14 @@ def run_on_cluster(
 class _WaitForWorkers:
     """Notices that the cluster has lost all its workers, and ends the wait for new ones."""
 
-    def __init__(self, client: Client) -> None:
-        self._client, self._address = client, client.scheduler.address
+    def __init__(self, client: Client, seconds: float) -> None:
+        self._client, self._seconds = client, seconds
+        self._address = client.scheduler.address
         self._lost_at: float | None = None
         self._warned = False
 
     def is_over(self, batches: Collection[Batch]) -> bool:
-        """Return whether no worker has been there for `NO_WORKER_SECONDS`; warn long before."""
+        """Return whether no worker has been there for the time; warn long before."""
         if self._has_workers():
             self._lost_at, self._warned = None, False
             return False
@@ -131,21 +169,21 @@ class _WaitForWorkers:
         if waited >= WARN_SECONDS and not self._warned:
             _log.warning(
                 "no worker is left at %s: waiting %g s for one; batches left: %d, first of %r",
-                *(self._address, NO_WORKER_SECONDS, len(batches), next(iter(batches)).label),
+                *(self._address, self._seconds, len(batches), next(iter(batches)).label),
             )
             self._warned = True
-        return waited >= NO_WORKER_SECONDS
+        return waited >= self._seconds
 
     def _has_workers(self) -> bool:
         try:
             return bool(self._client.nthreads())
-        except OSError:  # the scheduler does not answer
+        except Exception:  # of many classes, when the scheduler does not answer
             return False
 
     def error(self) -> TimeoutError:
         """Describe the end of the wait."""
         return TimeoutError(
-            f"no worker for {NO_WORKER_SECONDS:g} s: start some with `dask worker {self._address}`,"
+            f"no worker for {self._seconds:g} s: start some with `dask worker {self._address}`,"
             " and run it again"
         )
 
@@ -156,11 +194,13 @@ def _played(
     """Run batches; yield each with its result, or with the reason why it has none."""
     with _own_code_by_value():
         packed = [_packed(batch) for batch in batches]
-    # pure=False: run every batch, even if Dask remembers the result of an equal one.
-    left = {
-        client.submit(run_packed, each, pure=False): batch
-        for each, batch in zip(packed, batches, strict=True)
-    }
+    left: dict[Future, Batch] = {}
+    for each, batch in zip(packed, batches, strict=True):
+        try:
+            # pure=False: run every batch, even if Dask remembers the result of an equal one.
+            left[client.submit(run_packed, each, pure=False)] = batch
+        except Exception as error:  # of many classes, once the scheduler has ended
+            yield batch, error
     done: Queue[tuple[Future, AgentRun | BaseException]] = Queue()
     for future in left:
         # Dask calls this in another thread: fetching may have to wait for a batch that runs again.
@@ -176,7 +216,8 @@ def _played(
             else:
                 yield left.pop(future), outcome
     finally:
-        client.cancel(list(left))
+        with suppress(Exception):  # the scheduler may have ended
+            client.cancel(list(left))
 
 
 def _outcome(future: Future) -> AgentRun | BaseException:
@@ -203,7 +244,11 @@ def _agent_run(
 def run_packed(packed: bytes) -> AgentRun:
     """Unpack a batch and run it, on a worker."""
     batch: Batch = cloudpickle.loads(packed)
-    return run_batch(batch).to_send()
+    if batch.timeout is None:
+        return run_batch(batch).to_send()
+    # In a process of its own, which can be ended.
+    (run,) = run_in_processes(1, [batch])
+    return run
 
 
 def _packed(batch: Batch) -> bytes:

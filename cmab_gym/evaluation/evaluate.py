@@ -19,6 +19,7 @@ from cmab_gym.evaluation.results import (
 from cmab_gym.evaluation.workers import Workers, workers_of
 
 CHECKPOINTS = 100
+WAIT_FOR_WORKERS = 60.0  # seconds
 _BATCH = 256  # trials in lockstep: more take memory and are not faster
 
 
@@ -36,6 +37,8 @@ def evaluate(
     scheduler: str | None = None,
     progress: OnProgress | None = None,
     on_error: Literal["raise", "keep"] = "raise",
+    timeout: float | None = None,
+    wait_for_workers: float = WAIT_FOR_WORKERS,
     **others: NoReturn,
 ) -> Results:
     """Run every agent on the same trials and record its regret.
@@ -61,6 +64,11 @@ def evaluate(
         progress: called with the number of rounds since the last call.
         on_error: "raise" raises an error if an agent failed, after all others have finished;
             "keep" leaves the failure in the results.
+        timeout: seconds that an agent may take for a round of the trials that it plays in lockstep;
+            reset() counts as a round. An agent that takes longer fails, the others go on. Agents
+            then run in worker processes, even with n_jobs=1. None sets no limit.
+        wait_for_workers: seconds to wait for a worker while the cluster has none; then the agents
+            that are not finished fail.
         others: refused, with a message that names `env_kwargs`.
 
     Returns:
@@ -87,12 +95,14 @@ def evaluate(
     factories = {label: agent_factory(agent) for label, agent in given.items()}
     at = checkpoint_rounds(checkpoints, rounds)
     spec = find_environment(env_id, kwargs)
-    with workers_of(n_jobs, scheduler) as workers:
+    if timeout is not None:
+        timeout = checks.positive("timeout", timeout)
+    with workers_of(n_jobs, scheduler, wait_for_workers, timeout) as workers:
         size = batch_size_of(batch_size, trials, workers.n_workers)
         # Made here, so that a wrong argument raises before anything runs.
         env = make_environment(spec, size, rounds, kwargs)
         batches = [
-            Batch(label, make, trial_range, spec, kwargs, at, seed)
+            Batch(label, make, trial_range, spec, kwargs, at, seed, timeout)
             for label, make in factories.items()
             for trial_range in trial_ranges(trials, size)
         ]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.arrays import AnyArray, FloatArray, IntArray
+from cmab_gym.evaluation.processes import RemoteTraceback
 from cmab_gym.evaluation.table import read_table, write_table
 from cmab_gym.files import checksum, reading, write_all
 from cmab_gym.text import shown
@@ -64,9 +65,9 @@ class AgentRun:
 
     def to_send(self) -> AgentRun:
         """Return the same run for another process, where a traceback arrives only as text."""
-        if self.cause is None or isinstance(self.cause, AgentTraceback):
+        if self.cause is None or isinstance(self.cause, RemoteTraceback):
             return self
-        return replace(self, cause=AgentTraceback("\n" + "".join(format_exception(self.cause))))
+        return replace(self, cause=RemoteTraceback("\n" + "".join(format_exception(self.cause))))
 
     @classmethod
     def joined(cls, label: str, parts: Iterable[AgentRun], trials: int) -> AgentRun:
@@ -92,10 +93,6 @@ class AgentRun:
         regret = np.concatenate([part.regret for part in own])
         pulls = np.concatenate([part.best_arm_pulls for part in own])
         return cls(label, regret, pulls, seconds)
-
-
-class AgentTraceback(Exception):
-    """The traceback, as text, of an error that an agent raised in another process."""
 
 
 class EvaluationError(ValueError):
@@ -175,24 +172,22 @@ class Results:
         """Return a long frame: agent, trial, round, regret (so far), best_arm_pulls (so far)."""
         import pandas as pd
 
-        frames = []
-        for run in self.finished:
-            trials, checkpoints = run.regret.shape
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "agent": run.label,
-                        "trial": np.repeat(np.arange(trials), checkpoints),
-                        "round": np.tile(np.array(self.checkpoints), trials),
-                        "regret": run.regret.ravel(),
-                        "best_arm_pulls": run.best_arm_pulls.ravel(),
-                    }
-                )
-            )
-        if not frames:
-            columns = ["agent", "trial", "round", "regret", "best_arm_pulls"]
-            return pd.DataFrame(columns=columns)
-        return pd.concat(frames, ignore_index=True)
+        return pd.DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, AnyArray]:
+        runs, checkpoints = self.finished, np.array(self.checkpoints)
+        sizes = [run.regret.size for run in runs]
+        trials = [np.repeat(np.arange(len(run.regret)), len(checkpoints)) for run in runs]
+        none = np.empty(0)  # so that there are types without any run
+        return {
+            "agent": np.repeat(np.array([run.label for run in runs], dtype=object), sizes),
+            "trial": np.concatenate([none.astype(np.int64), *trials]),
+            "round": np.resize(checkpoints, sum(sizes)),
+            "regret": np.concatenate([none, *(run.regret.ravel() for run in runs)]),
+            "best_arm_pulls": np.concatenate(
+                [none.astype(np.int64), *(run.best_arm_pulls.ravel() for run in runs)]
+            ),
+        }
 
     def summary(self) -> pd.DataFrame:
         """Return one row per agent that finished.
@@ -203,9 +198,10 @@ class Results:
         """
         import pandas as pd
 
-        return pd.DataFrame([self._summarise(run) for run in self.finished], columns=_SUMMARY)
+        return pd.DataFrame([self.summarise(run) for run in self.finished], columns=_SUMMARY)
 
-    def _summarise(self, run: AgentRun) -> dict[str, Any]:
+    def summarise(self, run: AgentRun) -> dict[str, Any]:
+        """Return the row of an agent that finished."""
         final, rounds = run.regret[:, -1], self.checkpoints[-1]
         sd = float(standard_deviation(run.regret)[-1])
         half = half_width(final.size, sd)
@@ -238,7 +234,7 @@ class Results:
         text = json.dumps(self._described(), indent=2, default=_as_json) + "\n"
         write_all(
             {
-                path: lambda part: write_table(part, self.to_pandas(), self._metadata(text)),
+                path: lambda part: write_table(part, self._columns(), self._metadata(text)),
                 folder / MANIFEST: lambda part: part.write_text(text, encoding="utf-8"),
             }
         )
@@ -272,18 +268,18 @@ class Results:
                 f"{folder} has no {TABLE}: expected a folder that Results.save wrote"
             )
         with reading(str(path), "expected a table of Results.save; run it again"):
-            frame, metadata = read_table(path)
-            manifest = json.loads(metadata[_TEXT])
+            columns, metadata = read_table(path)
+            text, digest = metadata[_TEXT], metadata[_DIGEST]
+            manifest = json.loads(text)
             checkpoints = tuple(manifest.pop("checkpoints"))
             seconds, failures = manifest.pop("agent_seconds"), manifest.pop("failures")
             runs = []
             for label in seconds:
-                own = frame[frame["agent"] == label]
-                shape = (-1, len(checkpoints))
-                regret = own["regret"].to_numpy(dtype=np.float64).reshape(shape)
-                pulls = own["best_arm_pulls"].to_numpy(dtype=np.int64).reshape(shape)
+                own, shape = columns["agent"] == label, (-1, len(checkpoints))
+                regret = columns["regret"][own].reshape(shape)
+                pulls = columns["best_arm_pulls"][own].reshape(shape)
                 runs.append(AgentRun(label, regret, pulls, seconds[label], failures.get(label, "")))
-            if metadata[_DIGEST] != _digest(metadata[_TEXT], runs):
+            if digest != _digest(text, runs):
                 raise ValueError("it does not match its checksum")
             return cls(checkpoints, tuple(runs), manifest)
 

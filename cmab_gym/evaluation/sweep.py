@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cmab_gym import checks
 from cmab_gym.agents.make import named_agent
 from cmab_gym.evaluation.batch import Batch, OnProgress, find_environment, make_environment
 from cmab_gym.evaluation.evaluate import (
+    WAIT_FOR_WORKERS,
     batch_size_of,
     checkpoint_rounds,
     trial_ranges,
@@ -18,7 +20,7 @@ from cmab_gym.evaluation.evaluate import (
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
 from cmab_gym.evaluation.results import AgentRun, Results
 from cmab_gym.evaluation.sweep_tasks import Sweep, Task, columns_of
-from cmab_gym.evaluation.workers import workers_of
+from cmab_gym.evaluation.workers import Workers, workers_of
 from cmab_gym.files import write_csv
 from cmab_gym.user_code import line_of_user
 
@@ -42,6 +44,8 @@ def sweep(
     progress: OnProgress | None = None,
     say: Say = print,
     on_failure: OnFailure | None = None,
+    timeout: float | None = None,
+    wait_for_workers: float = WAIT_FOR_WORKERS,
 ) -> pd.DataFrame:
     """Run the tasks of a sweep that are not finished yet, and summarise all of them.
 
@@ -59,6 +63,8 @@ def sweep(
             counts the rounds of tasks that were finished before.
         say: called with messages, such as how many tasks are finished.
         on_failure: called with the run of an agent that failed.
+        timeout: as for `evaluate`.
+        wait_for_workers: as for `evaluate`.
 
     Returns:
         One row per task, as in `summary.csv`. Columns: folder; env_id, the environment's keyword
@@ -70,6 +76,8 @@ def sweep(
         ValueError: the plan is wrong, or another sweep is writing to the folder.
         OSError: a task could not be saved; the tasks finished before it are kept.
     """
+    if timeout is not None:
+        timeout = checks.positive("timeout", timeout)
     tasks = (plan if isinstance(plan, Sweep) else Sweep.from_file(plan)).tasks()
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
@@ -82,9 +90,10 @@ def sweep(
             if progress is not None and rows:
                 progress(sum(task.rounds * task.trials for task in tasks if task.name in rows))
             try:
-                for run in _run(left, out, descriptions, n_jobs, scheduler, progress, rows):
-                    if on_failure is not None:
-                        on_failure(run)
+                with workers_of(n_jobs, scheduler, wait_for_workers, timeout) as workers:
+                    for run in _run(left, out, descriptions, workers, timeout, progress, rows):
+                        if on_failure is not None:
+                            on_failure(run)
             except KeyboardInterrupt:
                 # Ctrl-C may have come after a task was saved and before its row was added.
                 rows |= _finished(tasks, out, lambda text: None)
@@ -123,7 +132,7 @@ def _finished(tasks: Sequence[Task], out: Path, say: Say) -> dict[str, dict[str,
 
 
 def _row(results: Results) -> dict[str, Any]:
-    summary = results.summary().iloc[0]
+    summary = results.summarise(results.finished[0])
     return {**{name: summary[name] for name in _NUMBERS}, "status": FINISHED}
 
 
@@ -131,34 +140,33 @@ def _run(
     tasks: Sequence[Task],
     out: Path,
     descriptions: Mapping[int, Mapping[str, Any]],
-    n_jobs: int,
-    scheduler: str | None,
+    workers: Workers,
+    timeout: float | None,
     progress: OnProgress | None,
     rows: dict[str, dict[str, Any]],
 ) -> Iterator[AgentRun]:
     """Run tasks; save each one at its end, and add its row to `rows`; yield those that failed."""
     run = describe_run()
-    with workers_of(n_jobs, scheduler) as workers:
-        share = max(1, workers.n_workers // len(tasks))  # workers for one task
-        size = batch_size_of(None, tasks[0].trials, share)
-        batches = [batch for task in tasks for batch in _batches(task, size)]
-        by_name = {task.name: task for task in tasks}
-        parts: dict[str, list[AgentRun]] = {name: [] for name in by_name}
-        for part in workers.run(batches, progress):
-            task, own = by_name[part.label], parts[part.label]
-            if task.name in rows:
-                continue  # another of its batches has failed
-            own.append(part)
-            if part.failure:
-                rows[task.name] = {"status": FAILED, "failure": part.failure}
-                yield part
-            elif sum(len(each.regret) for each in own) == task.trials:
-                manifest = {**descriptions[id(task.env_kwargs)], **run}
-                manifest |= {"n_jobs": workers.n_workers, "batch_size": size}
-                results = _results(task, own, manifest)
-                _save(results, out / task.name)
-                rows[task.name] = _row(results)
-                own.clear()
+    share = max(1, workers.n_workers // len(tasks))  # workers for one task
+    size = batch_size_of(None, tasks[0].trials, share)
+    batches = [batch for task in tasks for batch in _batches(task, size, timeout)]
+    by_name = {task.name: task for task in tasks}
+    parts: dict[str, list[AgentRun]] = {name: [] for name in by_name}
+    for part in workers.run(batches, progress):
+        task, own = by_name[part.label], parts[part.label]
+        if task.name in rows:
+            continue  # another of its batches has failed
+        own.append(part)
+        if part.failure:
+            rows[task.name] = {"status": FAILED, "failure": part.failure}
+            yield part
+        elif sum(len(each.regret) for each in own) == task.trials:
+            manifest = {**descriptions[id(task.env_kwargs)], **run}
+            manifest |= {"n_jobs": workers.n_workers, "batch_size": size}
+            results = _results(task, own, manifest)
+            _save(results, out / task.name)
+            rows[task.name] = _row(results)
+            own.clear()
 
 
 def _checked(tasks: Sequence[Task]) -> dict[int, dict[str, Any]]:
@@ -195,12 +203,12 @@ def _key_in_errors(key: str) -> Iterator[None]:
         raise ValueError(f"{key}: {what}{error}{line_of_user(error)}") from error
 
 
-def _batches(task: Task, size: int) -> list[Batch]:
+def _batches(task: Task, size: int, timeout: float | None) -> list[Batch]:
     spec = find_environment(task.env_id, task.located_kwargs)
     make = named_agent(task.agent, task.folder)
     at = checkpoint_rounds(task.checkpoints, task.rounds)
     return [
-        Batch(task.name, make, trials, spec, task.located_kwargs, at, task.seed)
+        Batch(task.name, make, trials, spec, task.located_kwargs, at, task.seed, timeout)
         for trials in trial_ranges(task.trials, size)
     ]
 

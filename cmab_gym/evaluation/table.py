@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pandas as pd
+from cmab_gym.arrays import AnyArray
 
 
-def write_table(path: Path, frame: pd.DataFrame, metadata: Mapping[str, str]) -> None:
+def write_table(path: Path, columns: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> None:
     """Write a table.
 
     Args:
         path: the file.
-        frame: the rows.
+        columns: its columns, by name.
         metadata: texts by name, which go into the file's metadata.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.Table.from_pandas(frame, preserve_index=False)
+    types = {"O": pa.string()}
+    arrays = {name: pa.array(c, type=types.get(c.dtype.kind)) for name, c in columns.items()}
+    table = pa.table(arrays)
     with pq.ParquetWriter(path, table.schema) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata(metadata)
 
 
-def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Read what `write_table` wrote: the rows, and the texts by name.
+def read_table(path: Path) -> tuple[dict[str, AnyArray], dict[str, str]]:
+    """Read what `write_table` wrote: the columns, and the texts by name.
 
     Raises:
         OSError, ValueError: the file is damaged, or not a Parquet file.
@@ -37,5 +37,6 @@ def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, str]]:
 
     with pq.ParquetFile(path) as file:
         found = file.metadata.metadata or {}
-        frame = file.read().to_pandas()
-    return frame, {key.decode(): text.decode() for key, text in found.items()}
+        table = file.read()
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    return columns, {key.decode(): text.decode() for key, text in found.items()}

@@ -16,7 +16,8 @@ from cmab_gym.agents.make import published
 from cmab_gym.evaluation.batch import OnProgress, find_model
 from cmab_gym.evaluation.evaluate import evaluate
 from cmab_gym.evaluation.plot import plot_panels
-from cmab_gym.evaluation.workers import Done, count_workers, in_processes
+from cmab_gym.evaluation.processes import Done, in_processes
+from cmab_gym.evaluation.workers import count_workers
 from cmab_gym.files import write_csv, write_whole
 from cmab_gym.models.base import BanditModel
 from cmab_gym.paper.comparison import Reproduced, comparison
@@ -130,7 +131,7 @@ def _in_parallel(
     """Call a function with each tuple of arguments, in processes if worthwhile; yield in order."""
     if workers == 1 or len(jobs) == 1:
         return (function(*job) for job in jobs)
-    return in_processes(function, jobs, workers, in_order=True)
+    return in_processes(function, jobs, min(workers, len(jobs)))
 
 
 def _run(panel: Panel, rounds: int, trials: int, seed: int) -> Reproduced:

@@ -9,7 +9,6 @@ from cmab_gym.cli import main
 
 HEAVY = (
     "duckdb",
-    "joblib",
     "matplotlib",
     "numba",
     "pandas",

@@ -1,10 +1,14 @@
 """Evaluate on a real cluster: a scheduler and worker processes on this machine."""
 
+import gc
 import json
 import logging
 import os
+import re
 import signal
+import socket
 import sys
+import threading
 
 import dask
 import pytest
@@ -15,6 +19,7 @@ from waiting import LIMIT, wait_until, waiting_agent
 from cmab_gym.agents.make import agent_factory, without_file
 from cmab_gym.cli import main
 from cmab_gym.evaluation import Results, Sweep, cluster, evaluate, sweep
+from cmab_gym.evaluation.batch import Batch, find_environment
 
 TABULAR = "CMAB-Tabular-v0"
 SETTINGS = {"env_kwargs": {"preset": "three-armed"}, "rounds": 200, "trials": 6, "seed": 3}
@@ -220,7 +225,6 @@ def test_an_agent_that_kills_its_workers_fails_alone(two_workers, address, tmp_p
 
 
 def test_without_any_worker_the_unfinished_agents_fail_after_a_while(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(cluster, "NO_WORKER_SECONDS", 1)
     monkeypatch.setattr(cluster, "WARN_SECONDS", 0)
     (tmp_path / "kills.py").write_text(KILLS)
     agents = {
@@ -240,6 +244,7 @@ def test_without_any_worker_the_unfinished_agents_fail_after_a_while(tmp_path, m
             **kwargs,
             scheduler=local.scheduler_address,
             on_error="keep",
+            wait_for_workers=1,
             progress=lambda rounds: (tmp_path / "go").touch(),  # the result of ucb is here
         )
     assert results.failures.keys() >= {"kills", "ts"}
@@ -251,21 +256,89 @@ def test_without_any_worker_the_unfinished_agents_fail_after_a_while(tmp_path, m
     assert "waiting 1 s for one; batches left: " in message
 
 
+def test_a_scheduler_that_ends_loses_no_result(tmp_path):
+    """Its last batch is one that killed its worker, and waits to run alone."""
+    (tmp_path / "kills.py").write_text(KILLS)
+    agents = {"kills": f"{tmp_path}/kills.py:Kills", "waits": waiting_agent(tmp_path)}
+    spec = find_environment(TABULAR, {})
+    batches = [
+        Batch(label, agent_factory(agent), range(1), spec, {}, (20,), 0)
+        for label, agent in agents.items()
+    ]
+    with LocalCluster(n_workers=2, **WORKERS) as local:
+        local.scheduler.allowed_failures = 0
+        with cluster.connected(local.scheduler_address, LIMIT) as (client, _):
+            runs = cluster.run_on_cluster(client, LIMIT, batches)
+            thread = threading.Thread(target=_go_on_after_an_error, args=(local, tmp_path))
+            thread.start()
+            assert next(runs).label == "waits"
+            thread.join()
+            local.close()
+            (killed,) = runs
+    assert "agent 'kills': not finished on the cluster: " in killed.failure
+
+
+def _go_on_after_an_error(local, folder):
+    states = local.scheduler.tasks
+    wait_until(lambda: any(task.state == "erred" for task in list(states.values())))
+    (folder / "go").touch()
+
+
+def test_the_time_limit_of_an_agent_is_kept_by_a_cluster(address, tmp_path):
+    path = tmp_path / "stops.py"
+    path.write_text(
+        "import time\n" + KILLS.replace("os.kill(os.getpid(), signal.SIGKILL)", "time.sleep(1e6)")
+    )
+    agents = {"stops": f"{path}:Kills", "random": "random"}
+    results = evaluate(
+        TABULAR, agents, **{**SETTINGS, "trials": 1}, scheduler=address, timeout=3, on_error="keep"
+    )
+    assert "more than timeout=3 seconds for a round (stops.py line 6)" in results.failures["stops"]
+    assert [run.label for run in results.finished] == ["random"]
+
+
 def test_a_scheduler_that_does_not_answer(monkeypatch):
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.2)
-    with pytest.raises(ValueError, match=r"does not answer .*expected the address"):
-        evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler="tcp://127.0.0.1:9")
-    with pytest.raises(ValueError, match=r"scheduler='nonsense:\?' does not answer"):
-        evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler="nonsense:?")
+    monkeypatch.setattr(cluster, "LISTEN_SECONDS", 0.2)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
+    for address in ("tcp://127.0.0.1:9", "nonsense:?", "localhost"):
+        with pytest.raises(ValueError, match=rf"scheduler='{re.escape(address)}' does not answer"):
+            evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler=address)
 
 
-def test_a_cluster_without_workers(monkeypatch):
-    monkeypatch.setattr(cluster, "FIRST_WORKER_SECONDS", 0.1)
+def test_a_client_of_something_else_than_a_scheduler_is_closed():
+    def answer():
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            connections.append(connection)
+            connection.sendall(b"SSH-2.0-OpenSSH_9.6\r\n" * 9)
+
+    connections = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=answer, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(ValueError, match=r"does not answer .*expected the address"):
+            evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler=address)
+        server.shutdown(socket.SHUT_RDWR)
+    for connection in connections:
+        connection.close()
+    gc.collect()  # pytest would report an error in `Client.__del__`
+
+
+def test_a_cluster_without_workers():
     with (
         LocalCluster(n_workers=0, **WORKERS) as empty,
         pytest.raises(ValueError, match="has no workers: start some with `dask worker tcp:"),
     ):
-        evaluate(TABULAR, ["ucb"], **SETTINGS, scheduler=empty.scheduler_address)
+        evaluate(
+            TABULAR,
+            ["ucb"],
+            **SETTINGS,
+            scheduler=empty.scheduler_address,
+            wait_for_workers=0.1,
+        )
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):

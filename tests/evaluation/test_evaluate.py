@@ -1,12 +1,9 @@
 import json
 import os
 import re
-import sys
 import threading
-import time
 import traceback
 import tracemalloc
-import warnings
 
 import gymnasium as gym
 import numpy as np
@@ -363,27 +360,6 @@ def test_a_worker_that_dies_takes_no_other_results_with_it():
     assert list(results.failures) == ["Dies"]
     assert "its worker process ended without a result" in results.failures["Dies"]
     assert_array_equal(results.regret("ts"), regrets(["ts"])["ts"])
-
-
-def test_workers_that_are_replaced_end_nothing(tmp_path):
-    """joblib replaces a worker that grew by 300 MB, with a warning in the thread that sends jobs.
-
-    As an error, the warning ended that thread, and the evaluation waited forever.
-    """
-
-    class Grows(RandomAgent):  # here, so that the workers need no module of tests
-        def reset(self, problem, trials, rng):
-            super().reset(problem, trials, rng)
-            sys.kept = [*getattr(sys, "kept", []), np.ones(45_000_000)]  # 360 MB
-            time.sleep(1.1)  # joblib looks at most once a second
-            (tmp_path / str(os.getpid())).touch()
-
-    agents = {f"agent {index}": Grows() for index in range(6)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        results = evaluate(TABULAR, agents, 50, 1, n_jobs=2)
-    assert len(results.finished) == 6
-    assert len(list(tmp_path.iterdir())) > 2  # processes
 
 
 def test_what_cannot_be_sent_to_workers_is_told_before_anything_is_played():

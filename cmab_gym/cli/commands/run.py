@@ -63,6 +63,8 @@ def _evaluate(
             scheduler=chosen.scheduler,
             progress=advance,
             on_error="keep",
+            timeout=chosen.timeout,
+            wait_for_workers=chosen.wait_for_workers,
         )
     except EvaluationInterrupted as error:
         return error.results, KeyboardInterrupt()

@@ -29,6 +29,8 @@ def run(chosen: argparse.Namespace) -> int:
             progress=advance,
             say=partial(say, stderr=True),
             on_failure=failed.append,
+            timeout=chosen.timeout,
+            wait_for_workers=chosen.wait_for_workers,
         )
     print_failures(failed, chosen.option_of, chosen.debug)
     counts = table["status"].value_counts()

@@ -1,0 +1,79 @@
+"""A worker process: it runs the calls that it reads from its standard input.
+
+A call is a pickled function with its arguments; the reply is a pickled result on standard output.
+Each is preceded by its length.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pickle
+import signal
+import sys
+import threading
+from pathlib import Path
+from queue import SimpleQueue
+from traceback import format_exc
+from typing import Any, BinaryIO
+
+import cloudpickle
+
+LENGTH = 8  # bytes
+_SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
+
+replies: BinaryIO | None = None  # None in a process that is not a worker
+
+
+def serve() -> None:
+    """Run calls, until this process is killed or the one that started it has ended."""
+    global replies
+    with contextlib.suppress(OSError, AttributeError):  # other systems than Linux have no prctl
+        # The thread below can do nothing while an agent's native code holds the interpreter's lock.
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    signal.signal(signal.SIGINT, lambda number, frame: None)  # Ctrl-C: the parent decides
+    calls, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    # An agent may read and print: it gets no input, and its output goes to standard error.
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    waiting: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_read, args=(calls, waiting), daemon=True).start()
+    while True:
+        reply = _called(waiting.get())
+        replies.write(len(reply).to_bytes(LENGTH, "big") + reply)
+        replies.flush()
+
+
+def _read(calls: BinaryIO, waiting: SimpleQueue[bytes]) -> None:
+    """Read calls; at the end of the input, the parent has ended: end this process at once."""
+    while length := calls.read(LENGTH):
+        waiting.put(calls.read(int.from_bytes(length, "big")))
+    os._exit(1)
+
+
+def _called(call: bytes) -> bytes:
+    """Return whether the function returned, with its result, or with its error and traceback."""
+    try:
+        function, arguments = cloudpickle.loads(call)
+        return _pickled((True, function(*arguments), ""))
+    except BaseException as error:
+        try:
+            reply = _pickled((False, error, format_exc()))
+            pickle.loads(reply)  # noqa: S301 - many errors can be pickled and then not be read
+        except Exception:
+            text = f"{type(error).__name__}: {error}"
+            reply = _pickled((False, RuntimeError(text), format_exc()))
+        return reply
+
+
+def _pickled(reply: Any) -> bytes:
+    pickled: bytes = cloudpickle.dumps(reply)
+    return pickled
+
+
+def command() -> list[str]:
+    """Return the command that starts a worker, with the modules of this process."""
+    program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve()"
+    return [sys.executable, "-c", program]
