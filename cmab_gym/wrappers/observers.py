@@ -201,7 +201,7 @@ class RewardScaler:
         given, self._last = self._last, None
         if given is None:
             return rewards
-        if not np.array_equal(np.atleast_1d(rewards), given):
+        if not (rewards == given).all():
             raise ValueError(
                 f"ScaleReward({self._wrapped}): got the reward {rewards} where the bandit gave "
                 f"{given if given.size > 1 else given[0]}: expected rewards in the bandit's unit; "
