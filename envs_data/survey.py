@@ -204,11 +204,11 @@ def take_survey(
     O(N log N) for N ratings.
 
     Examples:
-        Users 1 and 2 are surveyed: both gave item "a" 5 stars, and item "b" 1 and 3 stars.
+        Users 2 and 3 are surveyed: both gave item "a" 5 stars, and item "b" 1 and 3 stars.
 
         >>> from cmab_gym.envs_data.arms import listed_arms
         >>> users, items = [1, 1, 2, 2, 3, 3], ["a", "b"] * 3
-        >>> ratings = Ratings.from_columns(users, items, np.array([5.0, 1, 5, 3, 5, 3]))
+        >>> ratings = Ratings.from_columns(users, items, np.array([5.0, 3, 5, 1, 5, 3]))
         >>> survey = take_survey(ratings, listed_arms(ratings, ["a", "b"]), Split(0.4))
         >>> survey.reward_support
         array([1., 3., 5.])
