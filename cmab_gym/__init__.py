@@ -4,8 +4,17 @@
 `cmab_gym.theory` are imported when they are first used.
 """
 
+import signal
+import sys
 from importlib import import_module
+from pathlib import PurePath
 from types import ModuleType
+
+if (
+    PurePath(*sys.orig_argv[1:2]).stem == "cmab-gym" or sys.orig_argv[1:3] == ["-m", "cmab_gym"]
+) and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # In the command itself Ctrl-C during the imports prints no traceback; later `main` handles it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from cmab_gym.agents import CBandit, IndexAgent, make_agent, published, register_agent
 from cmab_gym.envs.ratings import from_ratings

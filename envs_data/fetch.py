@@ -24,7 +24,7 @@ from cmab_gym.envs_data.cache import (
 from cmab_gym.envs_data.datasets import Dataset, dataset
 from cmab_gym.envs_data.kinds import misfit
 from cmab_gym.envs_data.transfer import Interrupted, Progress, Refused, Transfer
-from cmab_gym.files import check_plain
+from cmab_gym.files import check_plain, check_writable
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # seconds between attempts, doubled each time
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -72,7 +72,13 @@ def fetch(
     if path.is_file() and expected_checksum(source) is not None:
         verify(source)
         return path
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        check_writable(path.parent)
+    except OSError as error:
+        raise OSError(
+            f"the folder for downloads, {path.parent}, cannot be written to "
+            f"({error.strerror or error}): set {FOLDER_VARIABLE} to another folder"
+        ) from error
     lock = path.with_name(f".{path.name}.lock")
     check_plain(lock)
     with FileLock(lock):

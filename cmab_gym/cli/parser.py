@@ -131,7 +131,9 @@ def _add_train(train: argparse.ArgumentParser) -> None:
         "--on", required=True, metavar="PROBLEMS", help="problems to train on: genre or bernoulli"
     )
     _add_whole(train, "--arms", "arms, for bernoulli (default 10)", at_least=2)
-    _add_whole(train, "--steps", "pulls in all episodes together", 2_000_000)
+    _add_whole(
+        train, "--steps", "pulls in all episodes together, rounded up to whole rollouts", 2_000_000
+    )
     _add_whole(train, "--horizon", "rounds per episode", 1000)
     _add_seed(train)
     train.add_argument(

@@ -37,7 +37,7 @@ def train(
         algorithm: "ppo" or "a2c".
         on: distribution of problems, "genre" or "bernoulli".
         path: the file to write; its name ends in .zip.
-        steps: minimum number of pulls in all episodes together.
+        steps: number of pulls in all episodes together, rounded up to whole rollouts.
         n_arms: K, for "bernoulli"; default 10. The trained agent plays any number of arms.
         horizon: rounds of an episode. The trained agent may play longer.
         seed: 0 or more; decides everything random.
@@ -80,6 +80,20 @@ def train(
     return description
 
 
+def n_pulls(algorithm: str, steps: int) -> int:
+    """Return how many pulls `train` makes without overrides: steps, rounded up to whole rollouts.
+
+    Args:
+        algorithm: as for `train`.
+        steps: as for `train`.
+
+    Raises:
+        ValueError: the algorithm is unknown.
+    """
+    rollout = TRAINING[checks.choice("algorithm", algorithm, TRAINING)]["n_steps"] * N_ENVS
+    return int(-(-steps // rollout) * rollout)
+
+
 def _trained(
     algorithm_class: Any,
     settings: dict[str, Any],
@@ -98,8 +112,7 @@ def _trained(
 
     class Report(BaseCallback):
         def _on_step(self) -> bool:
-            # The last rollout may go beyond `steps`.
-            if progress is not None and self.num_timesteps <= steps:
+            if progress is not None:
                 progress(self.training_env.num_envs)
             return True
 

@@ -22,6 +22,15 @@ def test_the_cache_is_listed_located_and_verified(tmp_path, monkeypatch, capsys)
     assert "expected" in capsys.readouterr().err
 
 
+def test_a_folder_that_cannot_be_written_to_is_named_with_the_remedy(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CMAB_GYM_DATA", str(tmp_path / "file" / "below"))
+    assert main(["data", "fetch", "ml-1m"]) == 2
+    err = capsys.readouterr().err
+    assert f"downloads, {tmp_path}/file/below, cannot be written to (Not a directory)" in err
+    assert "set CMAB_GYM_DATA to another folder" in err
+
+
 def test_a_file_that_matches_its_checksum_is_verified(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CMAB_GYM_DATA", str(tmp_path))
     (tmp_path / "ml-latest.zip").write_bytes(zipped(b"ratings"))

@@ -1,11 +1,14 @@
 import json
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import cmab_gym
-from cmab_gym.cli import main
+from cmab_gym.cli import main, tables
 
 HEAVY = (
     "duckdb",
@@ -52,7 +55,8 @@ def test_help_and_wrong_options_load_no_heavy_package(arguments):
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
-def test_lists_name_every_environment_and_agent(capsys):
+def test_lists_name_every_environment_and_agent(capsys, monkeypatch):
+    monkeypatch.setattr(tables, "PIPE_WIDTH", 1000)  # so that nothing wraps
     assert main(["envs"]) == 0
     out = capsys.readouterr().out
     for word in ("CMAB-Tabular-v0", "CMAB-Latent-v0", "CMAB-MovieLens-v0", "CMAB-Goodreads-v0"):
@@ -69,3 +73,25 @@ def test_lists_name_every_environment_and_agent(capsys):
     assert "do not rule out" in by_name["c-"]
     assert "tightened" in by_name["tc-"]
     assert "ppo, a2c, dqn: need the extra rl: pip install 'cmab-gym[rl]'" in out
+
+
+def test_ctrl_c_during_the_imports_of_the_command_prints_no_traceback(tmp_path):
+    # This stands for the real package, and gets Ctrl-C while it is imported.
+    (tmp_path / "numpy.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    root = Path(cmab_gym.__file__).resolve().parents[1]
+    (tmp_path / "cmab-gym").write_text("from cmab_gym.cli import main\nmain()\n")
+    for arguments, traceback in (
+        (["-m", "cmab_gym", "--version"], False),
+        ([tmp_path / "cmab-gym", "--version"], False),
+        (["-c", "import cmab_gym"], True),
+    ):
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"},
+            cwd=tmp_path,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == -signal.SIGINT
+        assert ("Traceback" in done.stderr) is traceback, done.stderr

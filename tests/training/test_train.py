@@ -103,7 +103,7 @@ def test_the_command_trains_an_agent_that_can_be_run(tmp_path, monkeypatch, caps
     printed = capsys.readouterr()
     assert "16,384 rounds in" in printed.out
     assert "written to models/p.zip" in printed.out
-    assert "training" in printed.err  # the progress bar
+    assert "16384/16384 rounds" in printed.err  # the progress bar
     run = "run CMAB-Tabular-v0 --agents ts models/p.zip --rounds 20 --trials 2"
     assert main(run.split()) == 0
     assert "models/p.zip" in capsys.readouterr().out

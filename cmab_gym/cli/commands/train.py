@@ -7,11 +7,13 @@ import argparse
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import progress_bar, say
 from cmab_gym.training import train
+from cmab_gym.training.train import n_pulls
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Train an agent and write it to a file."""
-    with progress_bar("training", chosen.steps, "rounds") as advance:
+    total = n_pulls(chosen.algorithm, chosen.steps)
+    with progress_bar("training", total, "rounds") as advance:
         trained = train(
             chosen.algorithm,
             chosen.on,
