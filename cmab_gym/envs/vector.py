@@ -74,7 +74,6 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
     Attributes:
         model, problem: as in `BanditEnv`.
         env_kwargs: all keyword arguments of the family, including the defaults of those not given.
-        round_played: whether the last step played a round.
         observers: as in `BanditEnv`.
 
     Raises:
@@ -134,7 +133,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         self._seeds: tuple[int | None, ...] = ()
         self._reward_source: RewardSource | None = None
         self._round = -1
-        self.round_played = False
+        self._round_played = False
         self.render_mode = checked_render_mode(self, render_mode)
         self._screen = Screen(self.model, self.horizon, self.num_envs) if self.render_mode else None
         self.observers: list[RoundObserver] = [self._screen] if self._screen is not None else []
@@ -176,7 +175,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         source = self._reward_source
         if self.draws != "rounds":
             raise ValueError(NO_JOINT_OUTCOME)
-        if not self.round_played or not isinstance(source, JointOutcomes):
+        if not self._round_played or not isinstance(source, JointOutcomes):
             raise gym.error.ResetNeeded("the last step played no round: call step() first")
         return source.of_all_arms()
 
@@ -206,7 +205,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
                 'the environment with vectorization_mode="sync"'
             )
         self._seed(seed)
-        self.round_played = False
+        self._round_played = False
         self._begin_episode()
         wanted = options is None or options.get("info", True)
         return self._observation(), self._reset_info() if wanted else {}
@@ -228,8 +227,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
             raise gym.error.ResetNeeded(
                 f"the episodes are over (horizon={self.horizon}): call reset() before step()"
             )
-        self.round_played = self._round < self.horizon
-        if self.round_played:
+        self._round_played = self._round < self.horizon
+        if self._round_played:
             rewards, info = self._play(source, arms)
         else:
             self._begin_episode()

@@ -118,6 +118,7 @@ def find_model(env_id: str, env_kwargs: Mapping[str, Any]) -> BanditModel:
     return model
 
 
+@np.errstate()  # NumPy's settings are restored, if the agent changes them
 def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None) -> AgentRun:
     """Run a batch to its end, or until the agent fails.
 

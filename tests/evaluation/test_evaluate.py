@@ -343,12 +343,15 @@ class Vandal(Plain):
                 with pytest.raises(ValueError, match="read-only"):
                     array[...] = 0
                 array = array.base
+        np.seterr(all="raise")
 
 
 def test_no_agent_can_change_the_problem_of_the_next():
+    settings = np.geterr()
     results = evaluate(TABULAR, [Vandal, "c-ucb"], **SETTINGS)
     alone = evaluate(TABULAR, ["c-ucb"], **SETTINGS)
     assert_array_equal(results.regret("c-ucb"), alone.regret("c-ucb"))
+    assert np.geterr() == settings
 
 
 def test_a_worker_that_dies_takes_no_other_results_with_it():
