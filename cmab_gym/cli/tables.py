@@ -57,7 +57,7 @@ def print_survey_notes(provenance: Mapping[str, Any]) -> None:
         provenance: that of a model or of results; empty if the rewards are not from a survey.
     """
     if "file" in provenance:
-        print(f"ratings: {provenance['file']} ({provenance['source']})", file=sys.stderr)
+        say(f"ratings: {provenance['file']} ({provenance['source']})", stderr=True)
     counts = provenance.get("left_out", {})
     some = [f"{count:,} {reason}" for reason, count in counts.items() if count]
     if some:

@@ -10,6 +10,7 @@ from cmab_gym.envs_data.bundle import build_tables
 from cmab_gym.envs_data.cache import cache_folder, cached, cached_path, verify
 from cmab_gym.envs_data.datasets import DATASETS, dataset
 from cmab_gym.envs_data.fetch import fetch
+from cmab_gym.text import write
 
 
 def fetch_data(chosen: argparse.Namespace) -> int:
@@ -22,7 +23,7 @@ def fetch_data(chosen: argparse.Namespace) -> int:
             advance(so_far - before)
             before = so_far
 
-        say(fetch(chosen.name, accept=say, progress=report, url=chosen.url))
+        write(fetch(chosen.name, accept=say, progress=report, url=chosen.url))
     return OK
 
 
@@ -56,12 +57,13 @@ def verify_data(chosen: argparse.Namespace) -> int:
 
 def print_path(chosen: argparse.Namespace) -> int:
     """Print where a data set is cached, or the cache folder."""
-    print(cached_path(chosen.name) if chosen.name else cache_folder())
+    # Exactly, for a shell to use.
+    print(cached_path(chosen.name) if chosen.name else cache_folder())  # noqa: T201
     return OK
 
 
 def build(chosen: argparse.Namespace) -> int:
     """Build the bundled tables and print their paths."""
     for path in build_tables(chosen.raw or cache_folder(), chosen.out):
-        print(path)
+        write(path)
     return OK
