@@ -22,8 +22,13 @@ Rows = Iterable[Sequence[str]]
 
 def write(results: dict[str, Any], page: Path = PAGE) -> None:
     """Replace the tables for which there are results."""
+    replace(tables(results), page)
+
+
+def replace(tables: dict[str, str], page: Path) -> None:
+    """Replace the tables of a page, by their names."""
     text = page.read_text(encoding="utf-8")
-    for name, table in tables(results).items():
+    for name, table in tables.items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
         text = re.sub(pattern, lambda m, new=table: f"{m[1]}\n{new}\n{m[2]}", text, flags=re.S)
     page.write_text(text, encoding="utf-8")

@@ -28,6 +28,14 @@ def test_the_page_shows_the_recorded_results(tmp_path):
     assert all(f"<!-- {name} -->\n\n| " in copy.read_text(encoding="utf-8") for name in page.TABLES)
 
 
+def test_the_page_on_correlations_has_its_tables():
+    import correlations
+
+    text = correlations.PAGE.read_text(encoding="utf-8")
+    for name in ("cases", "settings"):
+        assert f"<!-- {name} -->\n\n| " in text
+
+
 def test_the_shared_problem_has_exact_pseudo_rewards():
     import problem
 

@@ -36,7 +36,8 @@ class WarmTS:
     Cost per round: O(K), with K normal numbers.
 
     The defaults have the least regret over 5000 rounds on four segments of MovieLens 1M, with 50
-    and with 200 films. For rewards in stars the variance is 0.05 / (n + 21).
+    and with 200 films (docs/when-correlations-pay.md). For rewards in stars the variance is
+    0.05 / (n + 21).
 
     Source: `TS` with a normal prior; the survey is that of Section 2.2 of the paper.
     """

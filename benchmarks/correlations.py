@@ -1,0 +1,161 @@
+"""Measure when correlations pay, and when the means of the survey do as well.
+
+python benchmarks/correlations.py ml-1m.zip
+
+It prints two tables and writes them into docs/when-correlations-pay.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import page
+from process import HERE
+
+from cmab_gym import evaluate
+from cmab_gym.arrays import FloatArray
+from cmab_gym.envs_data import Method, Ratings, Split, Survey, read_ratings, take_survey
+from cmab_gym.envs_data.arms import most_rated_arms
+
+PAGE = HERE.parent / "docs" / "when-correlations-pay.md"
+ROUNDS, TRIALS, TRIALS_TO_CHOOSE = (100, 500, 5000), 20, 10
+AGENTS = ("ts", "survey-greedy", "warm-ts", "c-ts", "c-warm-ts")
+# The eight segments of MovieLens 1M with the most users, largest first.
+SEGMENTS = ("M-25", "M-35", "M-18", "F-25", "M-45", "M-50", "F-35", "F-18")
+CHOSEN_ON, REPORTED_ON = SEGMENTS[::2], SEGMENTS[1::2]
+
+
+class Setting(NamedTuple):
+    """An agent, and how the pseudo-rewards are computed."""
+
+    agent: str
+    pad: float = 0.1
+    method: str = "mean"
+
+    def __str__(self) -> str:
+        """Show what counts: without correlations, the agent alone."""
+        if not self.agent.startswith("c-"):
+            return f"`{self.agent}`"
+        return f"`{self.agent}`, `pad={self.pad:g}`, `method={self.method}`"
+
+
+TABLES = ((0.1, "mean"), (0.2, "mean"), (0.4, "mean"), (0.1, "hoeffding"))
+SETTINGS = {
+    "means": [
+        Setting(f"warm-ts(weight={weight}, beta={beta})")
+        for weight, beta in product((20, 50, 200), (0.0125, 0.025, 0.05, 0.1))
+    ],
+    "correlations": [
+        Setting(agent, *table)
+        for agent, table in product(("c-ts", "c-ts(beta=0.1)", "c-ts(beta=0.0125)"), TABLES)
+    ],
+    "both": [Setting("c-warm-ts", *table) for table in TABLES],
+}
+
+
+def regret(agent: str, env_id: str, trials: int = TRIALS, **env_kwargs: Any) -> FloatArray:
+    """Return the mean regret after each of ROUNDS."""
+    trials = 1 if agent == "survey-greedy" else trials  # all its trials are alike
+    results = evaluate(
+        env_id, [agent], ROUNDS[-1], trials, env_kwargs=env_kwargs, checkpoints=ROUNDS
+    )
+    mean: FloatArray = results.regret(agent).mean(axis=0)
+    return mean
+
+
+@cache
+def survey(ratings: Ratings, films: int, split: Split, method: Method) -> Survey:
+    """Survey the films that most users rated."""
+    return take_survey(ratings, most_rated_arms(ratings, films), split, method, (1, 2, 3, 4, 5))
+
+
+def over_segments(
+    ratings: Ratings,
+    films: int,
+    setting: Setting,
+    segments: Sequence[str],
+    trials: int = TRIALS,
+) -> FloatArray:
+    """Return the mean regret over trials and segments after each of ROUNDS."""
+    method = Method(setting.method)
+    found = [
+        regret(
+            setting.agent,
+            "CMAB-Ratings-v0",
+            trials,
+            data=survey(ratings, films, Split(segment=segment), method),
+            pad=setting.pad,
+        )
+        for segment in segments
+    ]
+    mean: FloatArray = np.mean(found, axis=0)
+    return mean
+
+
+def cases(ratings: Ratings) -> Iterator[Sequence[str]]:
+    """Show the regret of each agent where the survey is nearer to the new users, and further."""
+    split = {films: survey(ratings, films, Split(), Method()) for films in (50, 2000)}
+    known = {
+        "18 genres, light users": ("CMAB-MovieLens-v0", {"task": "genre"}),
+        "50 films, light users": ("CMAB-Ratings-v0", {"data": split[50], "pad": 0.1}),
+        "2,000 films, light users": ("CMAB-Ratings-v0", {"data": split[2000], "pad": 0.1}),
+    }
+    tables = {
+        "2 arms, joint table": ("CMAB-Tabular-v0", {"preset": "table1-a"}),
+        "3 arms, hidden source": ("CMAB-Latent-v0", {"preset": "three-arm-a"}),
+    }
+    yield "case", "rounds", *(f"`{agent}`" for agent in AGENTS)
+    for name, (env_id, env_kwargs) in known.items():
+        yield from rows(name, {each: regret(each, env_id, **env_kwargs) for each in AGENTS})
+    for films in (50, 200):
+        found = {each: over_segments(ratings, films, Setting(each), SEGMENTS) for each in AGENTS}
+        yield from rows(f"{films} films, eight segments", found)
+    for name, (env_id, env_kwargs) in tables.items():
+        agents = ("ts", "c-ts")
+        yield from rows(name, {each: regret(each, env_id, **env_kwargs) for each in agents})
+
+
+def rows(name: str, found: dict[str, FloatArray]) -> Iterator[Sequence[str]]:
+    """Show the regret of the agents that can play, after each of ROUNDS."""
+    print(name, {each: numbers.round(1).tolist() for each, numbers in found.items()}, flush=True)
+    for at, rounds in enumerate(ROUNDS):
+        numbers = (f"{found[each][at]:,.1f}" if each in found else "" for each in AGENTS)
+        yield name, f"{rounds:,}", *numbers
+
+
+def settings(ratings: Ratings) -> Iterator[Sequence[str]]:
+    """Show the settings that are best on CHOSEN_ON, and their regret on REPORTED_ON."""
+    yield "films", "uses", "setting", *(f"{rounds:,} rounds" for rounds in ROUNDS), "by default"
+    for films, (uses, choices) in product((50, 200), SETTINGS.items()):
+        chosen = [
+            over_segments(ratings, films, each, CHOSEN_ON, TRIALS_TO_CHOOSE)[-1] for each in choices
+        ]
+        best = choices[int(np.argmin(chosen))]
+        print(films, uses, *zip(map(str, choices), np.round(chosen), strict=True), flush=True)
+        default = Setting({"means": "warm-ts", "correlations": "c-ts", "both": "c-warm-ts"}[uses])
+        numbers = (f"{each:,.1f}" for each in over_segments(ratings, films, best, REPORTED_ON))
+        plain = over_segments(ratings, films, default, REPORTED_ON)[-1]
+        yield f"{films}", uses, str(best), *numbers, f"{plain:,.1f}"
+
+
+def main() -> None:
+    """Measure, print, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", help="path of ml-1m.zip")
+    parser.add_argument("--only", choices=("cases", "settings"))
+    chosen = parser.parse_args()
+    ratings = read_ratings(chosen.data)
+    for name, measure in {"cases": cases, "settings": settings}.items():
+        if chosen.only in (None, name):
+            table = page.markdown(measure(ratings))
+            print(table, flush=True)
+            page.replace({name: table}, PAGE)
+
+
+if __name__ == "__main__":
+    main()
