@@ -50,6 +50,8 @@ def train(
 
     Raises:
         ValueError: an argument is wrong, or the extra `rl` is not installed.
+        KeyboardInterrupt: Ctrl-C was pressed; the agent so far is saved next to `path`, in a file
+            that the error names.
     """
     name = checks.choice("algorithm", algorithm, TRAINING)
     problems = make_problems(on, n_arms)
@@ -61,7 +63,9 @@ def train(
     check_names(algorithm_class, overrides, (*RESERVED, "policy_kwargs"))
     settings = {**TRAINING[name], **overrides}
     started, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.perf_counter()
-    model = _trained(algorithm_class, settings, problems, steps, horizon, seed, progress)
+    model, interruption = _trained(
+        algorithm_class, settings, problems, steps, horizon, seed, progress
+    )
     description = {
         "algorithm": name,
         "settings": settings,
@@ -76,6 +80,12 @@ def train(
         "started": started,
         "seconds": round(time.perf_counter() - start, 1),
     }
+    if interruption is not None:
+        # Under another name: it must not replace an agent that was trained to the end.
+        path = path.with_name(f"{path.stem}-interrupted.zip")
+        write_model(path, model, {**description, "interrupted": True})
+        what = f"the agent after {model.num_timesteps:,} rounds is in {path}"
+        raise KeyboardInterrupt(what) from interruption
     write_model(path, model, description)
     return description
 
@@ -102,7 +112,8 @@ def _trained(
     horizon: int,
     seed: int,
     progress: Callable[[int], None] | None,
-) -> Any:
+) -> tuple[Any, KeyboardInterrupt | None]:
+    """Return the model, and the interruption if there was one."""
     import torch
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.logger import Logger
@@ -125,10 +136,13 @@ def _trained(
                 ArmPolicy, env, policy_kwargs={"width": WIDTH}, device="cpu", **settings
             )
             model.set_logger(Logger(None, []))
-            model.learn(steps, Report(), log_interval=None)
+            try:
+                model.learn(steps, Report(), log_interval=None)
+            except KeyboardInterrupt as error:
+                return model, error
     finally:
         torch.set_num_threads(threads)
-    return model
+    return model, None
 
 
 def _new_file(name: str | Path) -> Path:

@@ -133,13 +133,21 @@ def test_an_unknown_keyword_argument_is_refused():
         train("ppo", "bernoulli", "m.zip", n_step=3)
 
 
-def test_an_interrupted_training_leaves_no_file(tmp_path):
-    def interrupt(_):
-        raise KeyboardInterrupt
+def test_an_interrupted_training_is_saved_under_another_name(tmp_path):
+    left = [5000]
 
-    with pytest.raises(KeyboardInterrupt):
-        train("ppo", "bernoulli", tmp_path / "m.zip", 3000, **SHORT, progress=interrupt)
-    assert list(tmp_path.iterdir()) == []
+    def interrupt(steps):
+        left[0] -= steps
+        if left[0] < 0:
+            raise KeyboardInterrupt
+
+    (tmp_path / "m.zip").write_text("trained to the end")
+    with pytest.raises(KeyboardInterrupt, match=r"after .* rounds is in .*m-interrupted\.zip"):
+        train("a2c", "bernoulli", tmp_path / "m.zip", 9000, **SHORT, progress=interrupt)
+    assert (tmp_path / "m.zip").read_text() == "trained to the end"
+    agent = make_agent(str(tmp_path / "m-interrupted.zip"))
+    assert agent.description["interrupted"]
+    assert 5000 <= agent.description["steps"] < 9000
 
 
 class RunsCode:

@@ -1,0 +1,133 @@
+"""Put a load on one folder and on one process, and check that nothing is lost and nothing grows.
+
+python benchmarks/load.py            # a few minutes
+python benchmarks/load.py --tasks 500 --steps 100000
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pandas as pd
+import problem
+from process import measured
+
+from cmab_gym import Results
+
+SWEEP = [sys.executable, "-m", "cmab_gym", "sweep"]
+PLAN = """
+environments: [{{id: CMAB-Tabular-v0, preset: three-armed}}]
+agents: [random]
+seeds: [{seeds}]
+rounds: 10
+trials: 1
+checkpoints: 1
+"""
+HORIZON = 100  # rounds of an episode
+MANY_ARMS = """
+import sys
+import problem
+from cmab_gym import evaluate
+evaluate(problem.ENV_ID, ["c-ucb"], 5100, 1, env_kwargs={"arms": int(sys.argv[1])}, checkpoints=1)
+"""
+
+
+def many_tasks(folder: Path, tasks: int) -> dict[str, Any]:
+    """Run a sweep, kill it when a third is done, start it again, and let a second one disturb it.
+
+    Returns:
+        How many tasks there were, how many were finished when the sweep was killed, the seconds
+        until then and of the rest, and those of a look at the finished folder.
+    """
+    plan, out = folder / "sweep.yaml", folder / "out"
+    plan.write_text(PLAN.format(seeds=", ".join(map(str, range(tasks)))), encoding="utf-8")
+    command = [*SWEEP, str(plan), "--out", str(out)]
+    start = time.perf_counter()
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        while not out.is_dir() or sum(1 for _ in out.iterdir()) < tasks / 3:
+            assert process.poll() is None, "the sweep has ended"
+            time.sleep(0.1)
+        process.kill()
+    until_killed = time.perf_counter() - start
+    kept = {path: path.stat().st_mtime_ns for path in out.glob("*/manifest.json")}
+    start = time.perf_counter()
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        second = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert second.returncode == 2, second.stderr
+        assert "another sweep is writing to" in second.stderr
+        process.communicate()
+        assert process.returncode == 0
+    rest = time.perf_counter() - start
+    assert f"{tasks} tasks: " in first, first
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
+    table = pd.read_csv(out / "summary.csv")
+    assert list(table["status"]) == ["finished"] * tasks
+    for name in table["folder"][:: max(1, tasks // 100)]:
+        Results.load(out / name)
+    assert not list(out.glob("*/.*"))
+    start = time.perf_counter()
+    subprocess.run([*command, "--summary"], check=True, capture_output=True)
+    return {
+        "tasks": tasks,
+        "finished_when_killed": len(kept),
+        "seconds_until_killed": round(until_killed, 1),
+        "seconds_of_the_rest": round(rest, 1),
+        "seconds_of_a_summary": round(time.perf_counter() - start, 1),
+    }
+
+
+def many_steps(steps: int) -> dict[str, Any]:
+    """Play episodes in one environment, and compare the memory of the process at the end.
+
+    Returns:
+        Steps, resets, seconds, and by how many megabytes the process has grown after a tenth.
+    """
+    env = gym.make(problem.ENV_ID, arms=20, horizon=HORIZON)
+    start, begun = time.perf_counter(), 0.0
+    for episode in range(steps // HORIZON):
+        if episode == steps // HORIZON // 10:
+            begun = megabytes()
+        env.reset(seed=episode)
+        for t in range(HORIZON):
+            env.step(t % 20)
+    return {
+        "steps": steps,
+        "resets": steps // HORIZON,
+        "seconds": round(time.perf_counter() - start, 1),
+        "grown_megabytes": round(megabytes() - begun, 1),
+    }
+
+
+def megabytes() -> float:
+    """Return the memory that this process has now."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * 4096 / 1e6
+
+
+def main() -> None:
+    """Put on all loads, and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, default=10_000)
+    parser.add_argument("--steps", type=int, default=10_000_000)
+    parser.add_argument("--arms", type=int, default=5000)
+    chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    print(json.dumps({"steps": many_steps(chosen.steps)}), flush=True)
+    print(json.dumps({"arms": {chosen.arms: measured(MANY_ARMS, str(chosen.arms))}}), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps({"sweep": many_tasks(Path(folder), chosen.tasks)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
