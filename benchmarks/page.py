@@ -133,6 +133,29 @@ def memory(results: dict[str, Any]) -> Rows:
     yield name, peak, "2 GB, 120 s"
 
 
+def catalogues(results: dict[str, Any]) -> Rows:
+    """Show what an environment and trials of a catalogue cost, and the limits that they keep to."""
+    yield "case", "arms", "arms pulled", "environment", "peak", "trials", "more memory"
+    cases = {
+        "2,000 films of MovieLens 1M, 100 trials": results["films"],
+        **{
+            f"25 million ratings, `{name}`, 1 trial": found
+            for name, found in results["all_items"].items()
+        },
+    }
+    for name, found in cases.items():
+        seconds = [
+            f"{found[f'{part}_seconds']:.0f} s ({found[f'{part}_processor_seconds']:.0f} s)"
+            for part in ("environment", "trials")
+        ]
+        peak, more = found["environment_peak_gigabytes"], found["trials_more_gigabytes"]
+        pulled = f"{found['arms_pulled_in_any_trial']:,}"
+        yield (
+            *(name, f"{found['arms']:,}", pulled),
+            *(seconds[0], f"{peak} GB", seconds[1], f"{more} GB"),
+        )
+
+
 def limit(results: dict[str, Any]) -> Rows:
     """Show each agent's speed and the limit of the machine."""
     yield "agent", "rounds/s", "limit", "limit is faster by"
@@ -161,6 +184,7 @@ TABLES: dict[str, tuple[Callable[[dict[str, Any]], Rows], set[str]]] = {
     "reading": (reading, {"large_files"}),
     "growth": (growth, {"growth"}),
     "memory": (memory, {"growth"}),
+    "catalogues": (catalogues, {"films", "all_items"}),
     "limits": (limit, {"limits", "speed"}),
     "peers": (others, {"peers"}),
     "authors": (theirs, {"authors"}),

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import authors
+import catalogue
 import environments
 import growth
 import limits
@@ -43,7 +44,7 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "tightening": tightening.measure,
 }
 
-WITH_FOLDER = ("movielens_tables", "large_files", "authors")  # each needs an option
+WITH_FOLDER = ("movielens_tables", "films", "large_files", "all_items", "authors")  # each needs an option
 
 
 def main() -> None:
@@ -54,8 +55,10 @@ def main() -> None:
     parts = dict(PARTS)
     if chosen.raw is not None:
         parts["movielens_tables"] = lambda: tables.measure(chosen.raw)
+        parts["films"] = lambda: catalogue.measure_films(chosen.raw.resolve())
     if chosen.large is not None:
         parts["large_files"] = lambda: tables.measure_large(chosen.large)
+        parts["all_items"] = lambda: catalogue.measure_all_items(chosen.large.resolve())
     if chosen.authors is not None:
         parts["authors"] = lambda: authors.measure(chosen.authors)
     for name, measure in parts.items():

@@ -32,7 +32,7 @@ class CBandit(IndexAgent):
     out.
 
     Cost per round: O(K) for the update and O(K |S_t|) for the choice, in addition to the policy's;
-    memory O(K^2) per trial.
+    memory O(K) per trial for each arm pulled.
 
     Guarantee: with UCB, non-competitive arms are pulled O(1) times in expectation (Theorem 1).
 
