@@ -35,10 +35,7 @@ def measure_all_items(folder: Path) -> dict[str, Any]:
         part = path.with_suffix(".part")
         catalogue(part, CATALOGUE_ROWS)
         part.rename(path)
-    return {
-        f"min_test={least}": case(path, trials=1, min_test=least, min_support=5, pad=0.1)
-        for least in (1, 20)
-    }
+    return {f"min_test={least}": case(path, trials=1, min_test=least, pad=0.1) for least in (1, 20)}
 
 
 def case(data: Path, trials: int, **env_kwargs: Any) -> dict[str, Any]:

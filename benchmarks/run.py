@@ -44,7 +44,8 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "tightening": tightening.measure,
 }
 
-WITH_FOLDER = ("movielens_tables", "films", "large_files", "all_items", "authors")  # each needs an option
+# Each needs an option.
+WITH_FOLDER = ("movielens_tables", "films", "large_files", "all_items", "authors")
 
 
 def main() -> None:

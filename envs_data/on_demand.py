@@ -183,6 +183,9 @@ class RatingsOnDemand:
     def _is_known(self, arm: int, pad: float, masked: Callable[[int], BoolArray] | None) -> bool:
         """Return whether some pseudo-reward of an arm given another is below the largest reward."""
         training, n_rewards = self.training, self.training.support.size
+        # No method gives a bound below the smallest rating behind it.
+        if training.smallest_reward(arm) + pad >= self.bounds[1]:
+            return False
         tried = np.zeros(training.n_arms, np.bool_)
         tried[arm] = True
         for user in training.raters(arm).tolist():

@@ -130,11 +130,18 @@ class Pooled:
         }
 
     def raters(self, arm: int) -> IntArray:
-        """Return the users who rated an arm, int64, increasing."""
+        """Return the users who rated an arm, those who gave the smallest rewards first."""
         size = self.support.size
         first, stop = self._counts_by_cell.indptr[[arm * size, (arm + 1) * size]]
-        users: IntArray = np.unique(self._counts_by_cell.indices[first:stop])
+        users: IntArray = self._counts_by_cell.indices[first:stop]
         return users
+
+    def smallest_reward(self, arm: int) -> float:
+        """Return the smallest reward that a user gave an arm; infinity without any."""
+        size = self.support.size
+        starts = self._counts_by_cell.indptr[arm * size : (arm + 1) * size + 1]
+        given = np.flatnonzero(np.diff(starts))
+        return float(self.support[given[0]]) if given.size else np.inf
 
     def arms_of(self, user: int) -> IntArray:
         """Return the arms that a user rated, one or more times each."""
