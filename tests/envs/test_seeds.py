@@ -43,7 +43,7 @@ if hasattr(gym.spaces.Discrete(2), "_np_random"):
 def test_a_player_with_the_same_seed_sees_the_means(env_id, player, draws):
     """Each arm's mean reward is within 5 standard errors: false in one of 3,000 seeds at most.
 
-    With the environment's own generator as the player's, it is 38 standard errors or more.
+    By rounds, a player who chooses with a copy of the environment's generator is 38 or more off.
     """
     env = gym.make(env_id, horizon=ROUNDS, draws=draws, step_info="none", **NEEDS.get(env_id, {}))
     try:
