@@ -24,7 +24,6 @@ _FAULTS: Mapping[str, tuple[str, str]] = {
         f"{_QUOTES}; or on_error='skip'",
     ),
     "INVALID ENCODING": _ENCODING,
-    "INVALID UNICODE": _ENCODING,  # the same in DuckDB before 1.3
 }
 
 

@@ -313,7 +313,7 @@ def _text_source(layout: Layout, text: Text) -> Callable[[str], str]:
             if name
         )
         columns = ", ".join(f"{sql_text(name)}: 'VARCHAR'" for name in names)
-        compression = "gzip" if text.is_gzip else "uncompressed"  # DuckDB 1.2 refuses 'none' here
+        compression = "gzip" if text.is_gzip else "uncompressed"
         source = (
             f"read_json({path}, format = 'newline_delimited', ignore_errors = true, "
             f"compression = '{compression}', maximum_object_size = {LONGEST_LINE}, "
