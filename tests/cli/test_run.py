@@ -170,6 +170,15 @@ def test_nohup_still_ignores_the_end_of_the_terminal():
         signal.signal(signal.SIGHUP, before)
 
 
+def test_only_a_second_ctrl_c_interrupts_again():
+    with as_keyboard_interrupt():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
 def test_a_terminal_that_is_closed_loses_no_result(tmp_path):
     """One agent has finished and another one waits when the kernel sends SIGHUP."""
     ours, its = os.openpty()
