@@ -302,7 +302,7 @@ def test_an_agent_that_fails_fails_only_its_own_tasks(tmp_path, capsys):
     assert main(run) == 1
     printed = capsys.readouterr()
     assert "12 finished, 6 failed" in printed.out
-    assert printed.err.count("is 99: expected integer arms") == 6
+    assert printed.err.count("returned 99 of type int: expected an integer arm") == 6
     assert "--debug" not in printed.err  # the agent raised no error
     table = pd.read_csv(tmp_path / "out" / "summary.csv")
     failed = table[table["status"] == "failed"]
@@ -323,7 +323,7 @@ def test_an_agent_that_fails_in_one_of_two_batches_has_failed(tmp_path):
     for jobs in (1, 2):
         table = play(plan, tmp_path / "out", n_jobs=jobs)
         assert list(table["status"]) == ["failed"]
-        assert "is 99: expected integer arms from 0 to 2" in table["failure"][0]
+        assert "returned 99 of type int: expected an integer arm from 0 to 2" in table["failure"][0]
         assert not folders(tmp_path / "out")
 
 
