@@ -102,7 +102,8 @@ def mask_and_pad(
         table: float64 (K, K, R), pseudo-rewards [l, k, j].
         reward_support: float64 (R,).
         high: the largest possible reward.
-        mask: share of the entries to mask, from 0 to 1 (the paper's p).
+        mask: share of the entries to mask, from 0 to 1 (the paper's p). It is rounded down to whole
+            entries of a row: of 18 arms, 0.25 masks 4 (22.2 %) and 0.7 masks 12 (66.7 %).
         pad: buffer to add, 0 or more, in the reward's unit (the paper's q).
         rng: generator of the mask; needed if mask > 0.
 

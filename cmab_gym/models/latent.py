@@ -78,7 +78,7 @@ class LatentModel(BanditModel):
         ValueError: the range of X is unbounded, a lower bound is above its upper bound, a value is
             not finite, or the functions are not one of each kind per arm.
 
-    Source: Section 2.3 of the paper; soft bounds from its Remark 3.
+    Source: Section 2.3 of the paper; soft bounds from its Remark 4.
 
     Examples:
         >>> model = LatentModel(
@@ -317,7 +317,7 @@ def _range_of(latent: Any, latent_range: tuple[float, float] | None) -> tuple[fl
 
 
 def _soften(table: FloatArray, high: float, delta: float) -> FloatArray:
-    """Weaken hard pseudo-rewards to bounds that hold with probability 1 - delta (Remark 3)."""
+    """Weaken hard pseudo-rewards to bounds that hold with probability 1 - delta (Remark 4)."""
     both = (1 - delta) ** 2
     softened: FloatArray = both * table + (1 - both) * high
     return softened

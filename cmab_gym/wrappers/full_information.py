@@ -28,7 +28,10 @@ class FullInformation(ObserverWrapper, RecordConstructorArgs):
 
     In the environments of ratings, one uniform number decides a round, and each arm gives its
     quantile at it. An arm's rewards are distributed like its ratings, but how the rewards of two
-    arms depend on each other is a convention, not data.
+    arms depend on each other is a convention, not data. It does not keep the table: of the 1530
+    entries of the genres' table (`mask=0`) 633 lie below the conditional means of these outcomes,
+    and 1518 would if the arms were independent. So compare `rewards` with `pseudo_rewards` only in
+    tabular and latent environments.
 
     Args:
         env: a bandit of this package.
