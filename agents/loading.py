@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from os.path import isfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -49,7 +50,7 @@ def _load_module(name: str) -> ModuleType:
 
 
 def _load_file(path: Path) -> ModuleType:
-    if not path.is_file():
+    if not isfile(path):
         raise FileNotFoundError(f"{path} is not a file: expected path/to/file.py:Class")
     return _execute(path, path.stat().st_mtime_ns)
 

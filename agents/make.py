@@ -6,6 +6,7 @@ import copy
 import inspect
 from collections.abc import Callable
 from functools import partial
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,7 @@ def _split(name: str, folder: str | Path) -> tuple[str, str]:
     if name.endswith(_TRAINED):
         return "", str(Path(folder, name).resolve())
     prefix, base = split_prefix(name)
-    if prefix and Path(folder, name.rpartition(":")[0] or "-").is_file():
+    if prefix and isfile(Path(folder, name.rpartition(":")[0] or "-")):
         prefix, base = "", name
     where, colon, attribute = base.rpartition(":")
     if where.endswith(".py"):

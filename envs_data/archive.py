@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from os.path import exists
 from pathlib import Path
 from typing import IO
 
@@ -136,7 +137,7 @@ def open_files(path: str | Path) -> Iterator[Files]:
         ValueError: it is not a file or a folder, or an archive that is damaged, empty, or larger
             than ratings can be when unpacked.
     """
-    if str(path) == "" or not Path(path).exists():
+    if str(path) == "" or not exists(path):
         raise FileNotFoundError(
             f"{path} does not exist: expected a ratings file, a folder or a .zip archive"
         )
@@ -155,7 +156,7 @@ def stamp(path: str | Path) -> tuple[tuple[str, int, int, int], ...]:
         Name, size, time of change and inode of every file at the path; empty if there is none.
     """
     path = Path(path)
-    if not path.exists():
+    if not exists(path):
         return ()
     folder = path if path.is_dir() else path.parent
     stats = ((name, (folder / name).stat()) for name in _names(path))

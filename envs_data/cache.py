@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from os.path import exists
 from pathlib import Path
 
 import platformdirs
@@ -56,7 +57,7 @@ def locate(data: str | Path) -> Path:
     Raises:
         FileNotFoundError: `data` names a data set that is not in the cache.
     """
-    if str(data) not in DATASETS or Path(data).exists():
+    if str(data) not in DATASETS or exists(data):
         return Path(data)
     path = cached_path(str(data))
     if not path.is_file():

@@ -9,6 +9,7 @@ import warnings
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ class Survey:
             FileNotFoundError: the file does not exist.
             ValueError: it is not a survey, has another format, or its checksum is wrong.
         """
-        if not Path(path).is_file():
+        if not isfile(path):
             raise FileNotFoundError(f"{path} is not a file: expected a survey (.npz)")
         with reading(str(path), f"expected a survey of format {FORMAT}; rebuild it"):
             with np.load(path, allow_pickle=False) as arrays:

@@ -24,8 +24,8 @@ class CBandit(IndexAgent):
     the rewards of k average at least the best mean of a significant arm.
 
     Index: the policy's, over the empirically competitive arms and the best significant arm. An arm
-    without a pull has an infinite index, but is pulled only while it is competitive, so with many arms
-    most are never tried.
+    without a pull has an infinite index, but is pulled only while it is competitive, so with many
+    arms most are never tried.
 
     Needs: pseudo-rewards in the problem. Where all of them are the largest reward, it chooses
     exactly as `IndexAgent(policy)`: an arm about which the other arms say nothing is never ruled

@@ -10,6 +10,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def read_description(path: Path) -> dict[str, Any]:
         FileNotFoundError: the file does not exist.
         ValueError: `cmab-gym train` did not write the file, or another version of it did.
     """
-    if not path.is_file():
+    if not isfile(path):
         raise FileNotFoundError(f"{path} is not a file: expected one that `cmab-gym train` wrote")
     expected = (
         "expected an agent that `cmab-gym train` wrote; files of stable-baselines3 are not "

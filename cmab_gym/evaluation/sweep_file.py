@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def read_sweep_file(path: Path) -> Any:
         ValueError: it is not YAML, a key is given twice, it has a tag, or it is nested too deeply
             or too large.
     """
-    if not path.is_file():
+    if not isfile(path):
         raise FileNotFoundError(f"{path} is not a file: expected a sweep, such as sweep.yaml")
     try:
         events = yaml.parse(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)

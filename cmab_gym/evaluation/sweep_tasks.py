@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from itertools import product
+from os.path import exists, isfile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -66,7 +67,7 @@ class Task:
         """
         settings = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
         paths = {name: Path(self.folder, name) for name in self._files()}
-        found = {name: _checksum(path) for name, path in paths.items() if path.is_file()}
+        found = {name: _checksum(path) for name, path in paths.items() if isfile(path)}
         return {**settings, "numbers": NUMBERS, **({"files": found} if found else {})}
 
     @cached_property
@@ -76,7 +77,7 @@ class Task:
         if not self.folder or not isinstance(data, str):
             return self.env_kwargs
         path = Path(self.folder, data)
-        known = data in DATASETS and not path.exists()
+        known = data in DATASETS and not exists(path)
         return self.env_kwargs if known else {**self.env_kwargs, "data": str(path)}
 
     @cached_property

@@ -1,5 +1,6 @@
 """Sweep files: their values, and files that are damaged or hostile."""
 
+import json
 import os
 from pathlib import Path
 
@@ -121,6 +122,19 @@ def test_what_is_given_twice_or_too_often_is_named(changes, message):
     plan = {"environments": ["CMAB-Tabular-v0"], "agents": ["ucb"], **changes}
     with pytest.raises(ValueError, match=message):
         Sweep(**plan).tasks()
+
+
+@pytest.mark.parametrize("key", ["data", "preset", "agent"])
+def test_a_path_longer_than_any_file_name_is_not_found(tmp_path, capsys, key):
+    long = "9" * 5000
+    kwargs = {} if key == "agent" else {key: long}
+    env_id = "CMAB-Ratings-v0" if key == "data" else "CMAB-Tabular-v0"
+    agent = f"{long}.py:Mine" if key == "agent" else "ucb"
+    plan = {"environments": [{"id": env_id, **kwargs}], "agents": [agent], "rounds": 5}
+    (tmp_path / "sweep.yaml").write_text(json.dumps(plan))
+    assert main(["sweep", str(tmp_path / "sweep.yaml"), "--out", str(tmp_path / "out")]) in (1, 2)
+    said = {"data": "does not exist", "preset": "expected one of", "agent": "is not a file"}[key]
+    assert said in capsys.readouterr().err
 
 
 def test_paths_are_relative_to_the_file(tmp_path, monkeypatch):
