@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
-from cmab_gym.envs_data.pooled import Pooled
+from cmab_gym.envs_data.pooled import Pooled, Statistics
 from cmab_gym.pseudo_rewards import set_own_rewards
 
 METHODS = ("mean", "mean+sd", "soft", "hoeffding", "bootstrap")
 _RESAMPLES, _SEED = 200, 0
-
-
-class Statistics(Protocol):
-    """Statistics of the entries of a table, or of some of them, as in `Pooled`."""
-
-    @property
-    def n_ratings(self) -> FloatArray:
-        """The number of ratings behind each entry."""
-
-    @property
-    def n_raters(self) -> FloatArray:
-        """The number of users behind each entry."""
-
-    @property
-    def mean(self) -> FloatArray:
-        """The mean of the ratings; NaN where there are none."""
-
-    @property
-    def deviation(self) -> FloatArray:
-        """Their standard deviation; NaN where there are none."""
-
-    def bootstrap_quantile(self, level: float, resamples: int, seed: int) -> FloatArray:
-        """Return a quantile of the mean over resampled users."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +68,11 @@ class Method:
         return table
 
     def of_entries(self, pooled: Statistics, bounds: tuple[float, float]) -> FloatArray:
-        """Compute upper bounds from the statistics of any entries, the same shape; NaN is unknown.
+        """Compute upper bounds from the statistics of some entries, in their shape.
 
         Args:
             pooled: the statistics of the entries.
-            bounds: (low, high) of the rewards.
+            bounds: (low, high) of the rewards. Entries without enough ratings are `high`.
         """
         low, high = bounds
         raised = self._raised_means(pooled, high - low, high)

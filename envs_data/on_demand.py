@@ -2,61 +2,30 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
 from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from cmab_gym.envs_data.methods import Method
-from cmab_gym.envs_data.pooled import Pooled, deviation_of, quantile_of_means, ratio
+from cmab_gym.envs_data.pooled import Pooled, Statistics
 from cmab_gym.pseudo_rewards import check_mask_and_pad, masked_given
 from cmab_gym.rows import ArmRows, LazyRows
 
 _ARMS_TRIED = 4  # arms whose pseudo-rewards are searched together for one that is informative
 
 
-class _Entries(ABC):
-    """The statistics of `Pooled` for E entries of its tables, each float64 (E,)."""
+class _Entries(Statistics):
+    """Statistics of E entries of a table, each float64 (E,)."""
 
     def __init__(self, pooled: Pooled) -> None:
         self._pooled = pooled
 
-    @abstractmethod
-    def _pool(self, name: str, weights: IntArray | None = None) -> AnyArray:
-        """Sum what `Pooled.of_users(name)` holds over the users who gave arm k the reward r_j."""
-
-    @cached_property
-    def n_ratings(self) -> FloatArray:
-        """See `Pooled`, as for the other statistics."""
-        return self._sums.imag
-
-    @cached_property
-    def n_raters(self) -> FloatArray:
-        """The number of raters."""
-        return self._pool("raters")
-
-    @cached_property
-    def mean(self) -> FloatArray:
-        """The mean."""
-        return ratio(self._sums.real, self.n_ratings)
-
-    @cached_property
-    def _sums(self) -> AnyArray:
-        return self._pool("ratings")
-
-    @cached_property
-    def deviation(self) -> FloatArray:
-        """The standard deviation."""
-        return deviation_of(self._pool("squares"), self.n_ratings, self.mean)
-
-    def bootstrap_quantile(self, level: float, resamples: int, seed: int) -> FloatArray:
-        """See `Pooled.bootstrap_quantile`."""
-        drawn = self._pooled.resampled(resamples, seed)
-        sums = np.stack([self._pool("ratings", weights) for weights in drawn])
-        return quantile_of_means(ratio(sums.real, sums.imag), level)
+    def resampled(self, resamples: int, seed: int) -> IntArray:
+        """Return how often each user is drawn: see `Statistics.resampled`."""
+        return self._pooled.resampled(resamples, seed)
 
 
 class _GivenArm(_Entries):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,11 +13,76 @@ from numpy.random import default_rng
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 
 
-@dataclass(frozen=True, eq=False)
-class Pooled:
-    """Ratings of arms by users, with statistics of arm l over the users who gave arm k reward r_j.
+class Statistics(ABC):
+    """Statistics of some entries [l, k, j] of a table of pseudo-rewards, arrays of one shape.
 
-    All tables are float64 (K, K, R), indexed [l, k, j]. They are products of sparse matrices of
+    They are those of the ratings of arm l by users who gave arm k the reward r_j.
+    """
+
+    @abstractmethod
+    def resampled(self, resamples: int, seed: int) -> IntArray:
+        """Return how often each user is drawn in each resample, int64 (resamples, U)."""
+
+    @abstractmethod
+    def _pool(self, name: str, weights: IntArray | None = None) -> AnyArray:
+        """Sum `Pooled.of_users(name)` over the users behind each entry.
+
+        Args:
+            name: as for `Pooled.of_users`.
+            weights: int64 (U,), how often each user counts; None counts each once.
+        """
+
+    @cached_property
+    def n_ratings(self) -> FloatArray:
+        """The number of ratings."""
+        return self._sums.imag
+
+    @cached_property
+    def n_raters(self) -> FloatArray:
+        """The number of users who gave them."""
+        return self._pool("raters")
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """The mean of the ratings; NaN where there are none."""
+        return _ratio(self._sums.real, self.n_ratings)
+
+    @cached_property
+    def deviation(self) -> FloatArray:
+        """The standard deviation of the ratings; NaN where there are none."""
+        variance = _ratio(self._pool("squares"), self.n_ratings) - self.mean**2
+        deviation: FloatArray = np.sqrt(np.maximum(variance, 0))
+        return deviation
+
+    def bootstrap_quantile(self, level: float, resamples: int, seed: int) -> FloatArray:
+        """Return a quantile of the mean over resampled users.
+
+        Resamples without a rating are left out; the result is NaN where these are more than half.
+
+        Args:
+            level: the level of the quantile, from 0 to 1.
+            resamples: how many times users are drawn with replacement.
+            seed: the seed of the draws.
+        """
+        means = np.empty((resamples, *self.n_ratings.shape))
+        for each, weights in zip(means, self.resampled(resamples, seed), strict=True):
+            sums = self._pool("ratings", weights)
+            each[:] = _ratio(sums.real, sums.imag)
+        unknown = np.isnan(means).mean(axis=0) > 0.5
+        means[:, unknown] = 0
+        quantile: FloatArray = np.where(unknown, np.nan, np.nanquantile(means, level, axis=0))
+        return quantile
+
+    @cached_property
+    def _sums(self) -> AnyArray:
+        return self._pool("ratings")
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled(Statistics):
+    """Ratings of arms by users, with the statistics of all entries.
+
+    The statistics are float64 (K, K, R), indexed [l, k, j]. They are products of sparse matrices of
     users by arms, so the cost is the sum over users of the square of their number of ratings, and
     the memory grows with the ratings and with R K^2.
 
@@ -37,42 +103,6 @@ class Pooled:
     n_users: int
     n_arms: int
     support: FloatArray
-
-    @cached_property
-    def n_ratings(self) -> FloatArray:
-        """The number of ratings of arm l by users who gave arm k the reward r_j."""
-        return self._sums.imag
-
-    @cached_property
-    def n_raters(self) -> FloatArray:
-        """The number of these users who rated arm l."""
-        return self._pool("raters")
-
-    @cached_property
-    def mean(self) -> FloatArray:
-        """The mean of these ratings; NaN where there are none."""
-        return ratio(self._sums.real, self.n_ratings)
-
-    @cached_property
-    def deviation(self) -> FloatArray:
-        """The standard deviation of these ratings; NaN where there are none."""
-        return deviation_of(self._pool("squares"), self.n_ratings, self.mean)
-
-    def bootstrap_quantile(self, level: float, resamples: int, seed: int) -> FloatArray:
-        """Return a quantile of the mean over resampled users.
-
-        Resamples without a rating are left out; the result is NaN where these are more than half.
-
-        Args:
-            level: the level of the quantile, from 0 to 1.
-            resamples: how many times users are drawn with replacement.
-            seed: the seed of the draws.
-        """
-        means = np.empty((resamples, self.n_arms, self.n_arms, self.support.size))
-        for each, weights in zip(means, self.resampled(resamples, seed), strict=True):
-            sums = self._pool("ratings", weights)
-            each[:] = ratio(sums.real, sums.imag)
-        return quantile_of_means(means, level)
 
     def resampled(self, resamples: int, seed: int) -> IntArray:
         """Return how often each user is drawn in each resample, int64 (resamples, U)."""
@@ -150,10 +180,6 @@ class Pooled:
         return arms
 
     @cached_property
-    def _sums(self) -> AnyArray:
-        return self._pool("ratings")
-
-    @cached_property
     def _of_users(self) -> dict[str, Any]:
         return {}
 
@@ -214,27 +240,8 @@ class Pooled:
         return np.ascontiguousarray(pooled.reshape(shape).transpose(2, 0, 1))
 
 
-def ratio(total: FloatArray, count: FloatArray) -> FloatArray:
+def _ratio(total: FloatArray, count: FloatArray) -> FloatArray:
     """Divide, with NaN where the count is 0."""
     result = np.full(total.shape, np.nan)
     np.divide(total, count, out=result, where=count > 0)
     return result
-
-
-def deviation_of(squares: FloatArray, count: FloatArray, mean: FloatArray) -> FloatArray:
-    """Return the standard deviation of numbers, given the sum of their squares."""
-    deviation: FloatArray = np.sqrt(np.maximum(ratio(squares, count) - mean**2, 0))
-    return deviation
-
-
-def quantile_of_means(means: FloatArray, level: float) -> FloatArray:
-    """Return a quantile of resampled means: see `Pooled.bootstrap_quantile`.
-
-    Args:
-        means: float64 (resamples, ...), changed in place; NaN where there was no rating.
-        level: the level of the quantile.
-    """
-    unknown = np.isnan(means).mean(axis=0) > 0.5
-    means[:, unknown] = 0
-    quantile: FloatArray = np.where(unknown, np.nan, np.nanquantile(means, level, axis=0))
-    return quantile
