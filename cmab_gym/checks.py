@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
+from cmab_gym.text import quoted
 
 LARGEST = 1e100  # size of a reward: sums over any number of rounds, and their squares, are finite
 
@@ -183,7 +184,7 @@ def choice(name: str, value: Any, known: Iterable[str]) -> str:
 
 def unknown(kind: str, value: Any, known: Sequence[str]) -> str:
     """Return the message for an unknown name, with the nearest names and all known ones."""
-    return f"unknown {kind} {repr(value)[:_LONGEST]}: {expected_names(value, known)}"
+    return f"unknown {kind} {quoted(value, _LONGEST)}: {expected_names(value, known)}"
 
 
 def expected_names(value: Any, known: Sequence[str]) -> str:

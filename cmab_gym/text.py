@@ -1,4 +1,4 @@
-"""Text that is safe to show: names and messages come from files, users and other packages."""
+"""Make names and messages from files, users and other packages safe to show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CanShow = Callable[[str], bool]
 
 _MARK = "\u200e"  # the left-to-right mark
 _INVISIBLE = f"{_MARK}\u200c\u200d"  # and the joiners, which Persian and emoji need
-_UNKNOWN = "\ufffd?"  # what stands for a character; the first one that can be shown
+_UNKNOWN = "\ufffd?"  # replacements of a character: the first one that can be shown is taken
 
 
 def anything(character: str) -> bool:
@@ -21,7 +21,7 @@ def anything(character: str) -> bool:
 
 
 def shown(text: object, can_show: CanShow = anything, most: int | None = None) -> str:
-    r"""Return a text as one line that changes nothing around it.
+    r"""Return a text as one line that cannot disturb the text around it.
 
     White space becomes spaces. Characters that do not print, such as control codes, and those that
     cannot be shown become "\ufffd" or "?". A text with right-to-left letters is put between
@@ -51,9 +51,13 @@ def shown(text: object, can_show: CanShow = anything, most: int | None = None) -
 
 
 def quoted(value: object, most: int = 300) -> str:
-    """Return the repr of a value for a message, at most `most` characters of it."""
-    full = repr(value)
-    return full if len(full) <= most else f"{full[: most // 2]} ... {full[-most // 2 :]}"
+    """Return the repr of a value for a message, shortened to about `most` characters."""
+    return shortened(repr(value), most)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text without its middle if it has more than `most` characters."""
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
 
 
 def display_width(text: str) -> int:
@@ -62,7 +66,7 @@ def display_width(text: str) -> int:
 
 
 def encodable(stream: Any) -> CanShow:
-    """Return whether a stream's encoding has a character, as a function."""
+    """Return a function that says whether a stream's encoding has a character."""
     return _in_encoding(getattr(stream, "encoding", None) or "utf-8")
 
 
@@ -130,7 +134,10 @@ def _in_encoding(encoding: str) -> CanShow:
 
 @cache
 def _in_fonts(families: tuple[str, ...], _: tuple[str, ...]) -> CanShow:
-    """Return whether Matplotlib's fonts have a character; the fonts depend on both arguments."""
+    """Return a function that says whether Matplotlib's fonts have a character.
+
+    The second argument is only part of the cache key: "sans-serif" stands for those families.
+    """
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     glyphs: set[int] = set()
@@ -138,6 +145,6 @@ def _in_fonts(families: tuple[str, ...], _: tuple[str, ...]) -> CanShow:
         try:
             path = findfont(FontProperties(family=[family]), fallback_to_default=False)
         except ValueError:
-            continue  # Matplotlib leaves out a family that is not installed, too
+            continue  # it is not installed; Matplotlib skips it too
         glyphs |= get_font(path).get_charmap().keys()
     return lambda character: ord(character) in glyphs

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from os.path import exists
 from pathlib import Path
 from typing import IO
@@ -21,7 +22,7 @@ _HEAD = 1 << 16  # bytes that are read to recognise a file, at least
 _LONGEST_HEAD = 1 << 22  # bytes that are read to find the end of its first line, at most
 _BLOCK = 1 << 20
 # Ratings compress by a factor of 3 to 15. A file above this ratio is refused as a bomb.
-_LARGEST_RATIO = 200
+LARGEST_RATIO = 200
 _SMALLEST_BOMB = 1 << 24  # bytes below which the ratio of a gzip file does not matter
 _LARGEST_TOTAL = 64 << 30
 _MOST_FILES = 10_000
@@ -35,6 +36,12 @@ COMPANIONS: Mapping[str, tuple[str, ...]] = {
     "books": ("books.csv",),
     "goodreads": ("book_id_map.csv", "goodreads_books*.json*"),
 }
+
+
+def is_companion(name: str, items: str) -> bool:
+    """Return whether a file has the name of one of `COMPANIONS[items]`."""
+    file = name.rpartition("/")[2]
+    return any(fnmatch(file, pattern) for pattern in COMPANIONS[items])
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,7 @@ class Files:
         return self.archive is None and not self.path.is_dir()
 
     def title(self, name: str) -> str:
-        """Return what to call a file in an error."""
+        """Return the name of a file for an error."""
         return str(self._real(name)) if self.archive is None else f"{self.path}: {name}"
 
     def head(self, name: str) -> bytes:
@@ -86,7 +93,7 @@ class Files:
             size = 0
             while block := file.read(_BLOCK):
                 size += len(block)
-                if size > max(_SMALLEST_BOMB, _LARGEST_RATIO * raw.tell()):
+                if size > max(_SMALLEST_BOMB, LARGEST_RATIO * raw.tell()):
                     raise UnreadableError(_bomb(self.title(name), raw.tell(), size))
                 yield block
 
@@ -150,17 +157,17 @@ def open_files(path: str | Path) -> Iterator[Files]:
 
 
 def stamp(path: str | Path) -> tuple[tuple[str, int, int, int], ...]:
-    """Return a key that changes when ratings, or the files that describe their items, change.
+    """Return a key that changes when ratings or the files that describe their items change.
 
     Returns:
-        Name, size, time of change and inode of every file at the path; empty if there is none.
+        Name, size, modification time and inode of every file at the path; empty if there is none.
     """
     path = Path(path)
     if not exists(path):
         return ()
     folder = path if path.is_dir() else path.parent
-    stats = ((name, (folder / name).stat()) for name in _names(path))
-    return tuple((name, stat.st_size, stat.st_mtime_ns, stat.st_ino) for name, stat in stats)
+    found = ((name, (folder / name).stat()) for name in _names(path))
+    return tuple((name, each.st_size, each.st_mtime_ns, each.st_ino) for name, each in found)
 
 
 def _is_zip(path: Path) -> bool:
@@ -212,7 +219,7 @@ def _members(path: Path, archive: zipfile.ZipFile) -> list[str]:
         raise ValueError(f"{path} is an empty archive: expected ratings")
     _check_count(path, len(members))
     for member in members:
-        if member.file_size > _LARGEST_RATIO * max(member.compress_size, 1 << 10):
+        if member.file_size > LARGEST_RATIO * max(member.compress_size, 1 << 10):
             name = f"{path}: {member.filename}"
             raise ValueError(_bomb(name, member.compress_size, member.file_size))
     total = sum(member.file_size for member in members)
@@ -235,7 +242,7 @@ def _check_count(path: Path, count: int) -> None:
 def _bomb(what: str, compressed: int, size: int) -> str:
     return (
         f"{what} would grow from {compressed:,} to {size:,} bytes: expected ratings, which "
-        f"compress by a factor of {_LARGEST_RATIO} at most; unpack it yourself if you trust it"
+        f"compress by a factor of {LARGEST_RATIO} at most; unpack it yourself if you trust it"
     )
 
 

@@ -79,7 +79,7 @@ def _known(files: Files, options: ReadOptions) -> Layout:
 
 
 def _layout(files: Files, name: str, options: ReadOptions) -> Layout | None:
-    number, line = first_line(read_head(files, name), options.encoding)
+    number, line = first_line(read_head(files, name, needed=files.is_single), options.encoding)
     line = line.strip()
     for pattern, layout in _BY_FIRST_LINE:
         if pattern.fullmatch(line):

@@ -7,12 +7,11 @@ import json
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
 from typing import Any, TypeAlias
 
 from cmab_gym.envs_data import text
-from cmab_gym.envs_data.archive import COMPANIONS, Files
-from cmab_gym.envs_data.layout import Layout, header_of, json_object
+from cmab_gym.envs_data.archive import Files, is_companion
+from cmab_gym.envs_data.layout import Layout, header_of, json_object, read_head
 from cmab_gym.files import UnreadableError, reading
 
 # The 19 flags at the end of a line of u.item, in their order.
@@ -54,7 +53,8 @@ def read_items(files: Files, layout: Layout, wanted: Sequence[Any]) -> Items:
     for name in files.names if layout.items else ():
         if name == layout.name or name.rpartition("/")[0] != folder:
             continue
-        line = _first_line(files, name, layout)
+        is_expected = is_companion(name, layout.items)
+        line = text.first_line(read_head(files, name, needed=is_expected))[1].strip()
         header = set(header_of(line))
         if layout.items == "movies" and (parse := _movie_parser(line, header)):
             _read_movies(files, name, parse, items)
@@ -66,7 +66,7 @@ def read_items(files: Files, layout: Layout, wanted: Sequence[Any]) -> Items:
             other_ids.update(_pairs(files, name, "book_id_csv", "book_id", int))
         elif layout.items == "goodreads" and {"book_id", "title"} <= json_object(line).keys():
             book_files.append(name)
-        elif _describes_items(name, layout):
+        elif is_expected:
             raise _damaged(files, name, 1, line, "titles of items")
     keys = {item: str(other_ids[item]) if item in other_ids else item for item in wanted}
     wanted_keys = set(keys.values())
@@ -74,22 +74,6 @@ def read_items(files: Files, layout: Layout, wanted: Sequence[Any]) -> Items:
         items.titles.update(_book_titles(files, name, wanted_keys))
     titles = {item: items.titles[key] for item, key in keys.items() if items.titles.get(key)}
     return Items(titles, items.genres)
-
-
-def _first_line(files: Files, name: str, layout: Layout) -> str:
-    """Return the first line of a file; "" if the file is damaged and of another data set."""
-    try:
-        return text.first_line(files.head(name))[1].strip()
-    except UnreadableError:
-        if files.archive is not None or _describes_items(name, layout):
-            raise
-        return ""
-
-
-def _describes_items(name: str, layout: Layout) -> bool:
-    """Return whether a file has the name of one that describes the items of this data set."""
-    file = name.rpartition("/")[2]
-    return any(fnmatch(file, pattern) for pattern in COMPANIONS[layout.items])
 
 
 def _movie_parser(line: str, header: Container[str]) -> Callable[[str], _Movie] | None:

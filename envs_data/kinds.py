@@ -1,4 +1,4 @@
-"""Whether a file holds what the ending of its name says, such as a zip archive."""
+"""Check that a file is of the kind that its name says, such as a zip archive."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import zipfile
 import zlib
 from pathlib import Path
 
+from cmab_gym.envs_data.archive import LARGEST_RATIO
+
 _BLOCK = 1 << 20  # bytes
-_LARGEST_RATIO = 200  # of gzip; ratings compress by a factor of 3 to 15
 _SHOWN = 40  # bytes of a file in a message
 
 
 def misfit(path: Path, name: str) -> str:
-    """Say why a file cannot be what a name says, as the end of "it is"; "" if it can.
+    """Return what a file is instead of what its name says, such as "a web page"; "" if it fits.
 
-    A server that wants a login, or has moved, often answers with a web page under the file's name.
+    A server that asks for a login, or has moved, often sends a web page under the file's name.
 
     Args:
         path: the file.
-        name: a name that ends in .zip, .gz or anything else, which is then taken for text.
+        name: a name that ends in .zip or .gz; any other file should be text.
     """
     with path.open("rb") as file:
         start = file.read(_SHOWN)
@@ -34,7 +35,7 @@ def misfit(path: Path, name: str) -> str:
 
 def _is_whole_gzip(path: Path) -> bool:
     """Return whether a file can be decompressed to its end, and is not a bomb."""
-    left = _LARGEST_RATIO * path.stat().st_size
+    left = LARGEST_RATIO * path.stat().st_size
     try:
         with gzip.open(path) as file:
             while left > 0 and (block := file.read(_BLOCK)):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cmab_gym.envs_data.archive import Files
+from cmab_gym.envs_data.options import ReadOptions
 from cmab_gym.files import UnreadableError
 
 
@@ -55,6 +56,21 @@ class Layout:
     pair_item: str = ""
 
 
+def with_columns(layout: Layout, options: ReadOptions) -> Layout:
+    """Return a layout with the columns that the options name; a category replaces the items."""
+    names = {role: str(column) for role, column in options.columns.items()}
+    item = names.get("item", "")
+    return replace(
+        layout,
+        user=names["user"],
+        item=names.get("category", item),
+        rating=names["rating"],
+        time=names.get("time", ""),
+        segment=names.get("segment_by", ""),
+        pair_item=item,
+    )
+
+
 def header_of(line: str, delimiter: str = ",") -> list[str]:
     """Split a header line into names; a nameless column i is called "column{i}"."""
     if len(delimiter) > 1:
@@ -81,11 +97,20 @@ def candidates(files: Files) -> tuple[str, ...]:
     return files.names[:1] if files.is_single else files.names
 
 
-def read_head(files: Files, name: str) -> bytes:
-    """Return the beginning of a file; nothing of a damaged one that may not be needed."""
+def read_head(files: Files, name: str, needed: bool) -> bytes:
+    """Return the beginning of a file; nothing if it is damaged, not needed and in a folder.
+
+    Args:
+        files: the files.
+        name: the name of the file.
+        needed: whether this file must be readable.
+
+    Raises:
+        UnreadableError: the file is damaged, and it is needed or in an archive.
+    """
     try:
         return files.head(name)
     except UnreadableError:
-        if files.is_single or files.archive is not None:
+        if needed or files.archive is not None:
             raise
         return b""

@@ -16,7 +16,7 @@ from cmab_gym.envs_data.damage import TextScan
 from cmab_gym.envs_data.formats import find_layout
 from cmab_gym.envs_data.frames import arrow_table
 from cmab_gym.envs_data.items import read_items
-from cmab_gym.envs_data.layout import Layout
+from cmab_gym.envs_data.layout import Layout, with_columns
 from cmab_gym.envs_data.options import ReadOptions
 from cmab_gym.envs_data.ratings import Ratings, coded, positions_of
 from cmab_gym.envs_data.scan import ItemCounts, Rows, Scan, open_frame_scan, open_scan
@@ -105,15 +105,8 @@ def frame_ratings(frame: Any, options: ReadOptions) -> Ratings:
         raise ValueError(f"{', '.join(sorted(wrong))} with a frame: expected a path to a text file")
     options.check_columns("the frame", list(frame.columns))
     table = arrow_table(frame, list(options.columns.values()))
-    names = {role: str(column) for role, column in options.columns.items()}
-    item = names.get("item", "")
-    layout = Layout(
-        "", "the frame", "frame", user=names["user"], item=names.get("category", item),
-        rating=names["rating"], time=names.get("time", ""), segment=names.get("segment_by", ""),
-        pair_item=item,
-        not_rated=options.not_rated,
-    )  # fmt: skip
-    with open_frame_scan(table, layout) as scan:
+    layout = Layout("", "the frame", "frame", not_rated=options.not_rated)
+    with open_frame_scan(table, with_columns(layout, options)) as scan:
         return _read(scan, options.on_error)
 
 

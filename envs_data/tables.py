@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cmab_gym.envs_data.archive import Files
-from cmab_gym.envs_data.layout import Layout, candidates, header_of, json_object, read_head
+from cmab_gym.envs_data.layout import (
+    Layout,
+    candidates,
+    header_of,
+    json_object,
+    read_head,
+    with_columns,
+)
 from cmab_gym.envs_data.options import ReadOptions
 from cmab_gym.envs_data.text import first_line
 from cmab_gym.files import reading
@@ -53,19 +60,14 @@ def find_table(files: Files, options: ReadOptions) -> Layout:
     options.check_columns(files.title(table.name), table.columns, _fold)
     for role in {"user", "item", "category"} & options.columns.keys():
         _check_json_id(files.title(table.name), options.columns[role], table.row)
-    names = {role: str(column) for role, column in options.columns.items()}
-    item = names.get("item", "")
-    return Layout(
-        table.name, table.name, table.kind, tuple(map(str, table.columns)), table.skip,
-        table.delimiter, user=names["user"], item=names.get("category", item),
-        rating=names["rating"], time=names.get("time", ""), segment=names.get("segment_by", ""),
-        pair_item=item,
-    )  # fmt: skip
+    columns = tuple(map(str, table.columns))
+    layout = Layout(table.name, table.name, table.kind, columns, table.skip, table.delimiter)
+    return with_columns(layout, options)
 
 
 def read_columns(files: Files, name: str, options: ReadOptions) -> Table | None:
     """Read the columns of a table; None if a file holds none."""
-    head = read_head(files, name)
+    head = read_head(files, name, needed=files.is_single)
     if head.startswith(b"PAR1"):
         import pyarrow.parquet as pq
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from cmab_gym.arrays import AnyArray
-from cmab_gym.envs_data.archive import Files
-from cmab_gym.envs_data.layout import Layout
+from cmab_gym.envs_data.archive import Files, is_companion
+from cmab_gym.envs_data.layout import Layout, read_head
 from cmab_gym.envs_data.text import first_line, lines
 from cmab_gym.files import UnreadableError
 
@@ -36,19 +36,10 @@ def read_segments(files: Files, layout: Layout, wanted: Sequence[Any]) -> AnyArr
     for name in files.names if layout.items == "movies" else ():
         if name == layout.name or name.rpartition("/")[0] != folder:
             continue
-        if _USER.fullmatch(_first_line(files, name)):
+        head = read_head(files, name, needed=is_companion(name, "users"))
+        if _USER.fullmatch(first_line(head)[1].strip()):
             return _segments(files, name, wanted)
     return None
-
-
-def _first_line(files: Files, name: str) -> str:
-    """Return the first line of a file; "" if the file is damaged and may be of another data set."""
-    try:
-        return first_line(files.head(name))[1].strip()
-    except UnreadableError:
-        if files.archive is not None or name.rpartition("/")[2] == "users.dat":
-            raise
-        return ""
 
 
 def _segments(files: Files, name: str, wanted: Sequence[Any]) -> AnyArray:

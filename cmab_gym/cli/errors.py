@@ -10,13 +10,13 @@ from traceback import format_exception
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from cmab_gym.text import write
+from cmab_gym.text import shortened, write
 
 if TYPE_CHECKING:
     from cmab_gym.evaluation import AgentRun
 
 OK, AGENT_FAILED, WRONG_ARGUMENTS = 0, 1, 2
-_LONGEST = 2000  # characters of an error: more are a value that was given
+_LONGEST = 2000  # characters of an error; a longer one repeats a long value
 _SAME_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -45,11 +45,9 @@ def print_error(
     for parameter, option in option_of.items():
         replacement = option if option.endswith("=") else f"{option} "
         text = re.sub(rf"\b{parameter}=", replacement, text)
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
     if traceback is not None:
         _print("".join(format_exception(traceback)))
-    _print(f"cmab-gym: error: {text}")
+    _print(f"cmab-gym: error: {shortened(text, _LONGEST)}")
 
 
 def print_failures(
@@ -70,7 +68,7 @@ def print_failures(
 
 
 def print_interrupted(error: KeyboardInterrupt) -> None:
-    """Print that a signal ended the program, and what the error says of it."""
+    """Print that a signal ended the program, with the message of the error."""
     _print(f"cmab-gym: interrupted{': ' if str(error) else ''}{error}")
 
 

@@ -1,4 +1,4 @@
-"""Reading of sweep files: YAML, whose values are read as the command line reads them."""
+"""Read sweep files: YAML whose values mean the same as on the command line."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 import yaml
 
 from cmab_gym.literals import read_value
-from cmab_gym.text import quoted
+from cmab_gym.text import quoted, shortened
 
+_LONGEST = 300  # characters of a parser's message
 _DEEPEST = 50  # levels of lists and mappings
-_MOST_VALUES = 100_000  # of a file, with those that an alias repeats
+_MOST_VALUES = 100_000  # of a file, including those that an alias repeats
 
 
 def read_sweep_file(path: Path) -> Any:
     """Read a YAML file into lists, mappings with text as keys, and values.
 
-    A value without quotes is read by `cmab_gym.literals.read_value`, so that it means what it means
-    on the command line.
+    Values without quotes are read by `cmab_gym.literals.read_value`, as on the command line.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -34,14 +34,14 @@ def read_sweep_file(path: Path) -> Any:
         return _Reader(events).read()
     except _Refused as error:
         raise ValueError(f"{path}, {error}") from None
-    # Beside its own errors, PyYAML raises others for damaged escapes and directives.
+    # Besides its own errors, PyYAML raises others for damaged escapes and directives.
     except (yaml.YAMLError, ValueError, OverflowError, LookupError) as error:
-        where = quoted(" ".join(str(error).split()))[1:-1]
+        where = shortened(" ".join(str(error).split()), _LONGEST)
         raise ValueError(f"{path} is not YAML ({where}): expected a sweep") from None
 
 
 class _Refused(Exception):
-    """What the file has at a line is YAML, but not accepted."""
+    """A line of the file is YAML that is not accepted."""
 
     def __init__(self, event: yaml.Event, message: str) -> None:
         super().__init__(f"line {event.start_mark.line + 1}: {message}")
@@ -114,7 +114,7 @@ class _Reader:
     def _count(self, event: yaml.Event, n_values: int) -> None:
         self._n_values += n_values
         if self._n_values > _MOST_VALUES:
-            raise _Refused(event, f"more than {_MOST_VALUES:,} values, with those of aliases")
+            raise _Refused(event, f"more than {_MOST_VALUES:,} values, including those of aliases")
 
 
 def _plain(text: str) -> Any:
