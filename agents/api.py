@@ -48,15 +48,11 @@ class NotReset(AttributeError, ValueError):
 class _SetByReset:
     """An attribute that raises `NotReset` until `reset` sets it."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
     def __get__(self, agent: object, owner: type) -> Any:
         if agent is None:
             return self
         raise NotReset(
-            f"{owner.__name__} plays no trials yet, and has no {self._name}: call "
-            "reset(problem, trials, rng) first"
+            f"{owner.__name__} was used before its first reset: call reset(problem, trials, rng)"
         )
 
 
@@ -69,10 +65,10 @@ Update: TypeAlias = Callable[[Any, IntArray, FloatArray], None]
 
 
 def checks_round(update: Update) -> Update:
-    """Decorate the `update` of an agent's class: it refuses what the problem cannot give.
+    """Make the `update` of an agent's class refuse arms and rewards that the problem cannot give.
 
-    The class has an attribute `_playing`, the problem and the number of trials, which `reset` sets.
-    An evaluation, whose rewards come from the environment, calls `unchecked_update`.
+    The `reset` of the class sets the attribute `_playing` to the problem and the number of trials.
+    An evaluation calls `unchecked_update` instead, since its rewards come from the environment.
 
     Raises:
         ValueError: from the decorated method: the shapes are not (B,), an arm is not one of the

@@ -21,7 +21,7 @@ class IndexPolicy(Protocol):
     """A rule that computes an index of every arm; the arm with the largest index is pulled.
 
     A class with the attribute `ranks_unpulled = True` computes it for arms without a pull too, and
-    before the first round. The index of other policies does not count there.
+    before the first round. The index of other policies is ignored there.
     """
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
@@ -94,8 +94,8 @@ class IndexAgent:
             ValueError: an arm or a reward is not one of the problem's, or the shapes are not (B,).
         """
         if not self._acted and self.history.t <= 1:
-            # Pulls that act() did not choose, such as logged ones: the history must keep all that a
-            # policy may read, since the policy was not asked yet.
+            # The first pulls were not chosen by act(), but logged, say. Reading the statistics once
+            # makes the history keep them, since the policy has not read them yet.
             self.history.variances, self.history.counts  # noqa: B018
         self._acted = False
         self._learn(arms, rewards)

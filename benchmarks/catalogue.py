@@ -74,7 +74,7 @@ def run(trials: int, env_kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def since(what: str, start: float, before: Any) -> dict[str, float]:
-    """Return seconds by the clock and of the processor, and the peak memory."""
+    """Return wall time and processor time in seconds, and the peak memory in gigabytes."""
     now = os.times()
     return {
         f"{what}_seconds": round(time.perf_counter() - start, 1),
@@ -84,21 +84,21 @@ def since(what: str, start: float, before: Any) -> dict[str, float]:
 
 
 def forget_peak() -> None:
-    """Let the peak memory begin anew, where Linux offers it."""
+    """Reset the peak memory of this process, on Linux."""
     switch = Path("/proc/self/clear_refs")
     if switch.exists():
         switch.write_text("5", encoding="ascii")
 
 
 def gigabytes_now() -> float:
-    """Return the memory that this process holds."""
+    """Return the memory of this process in gigabytes."""
     status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     line = next(line for line in status if line.startswith("VmRSS"))
     return round(int(line.split()[1]) * 1024 / 1e9, 3)
 
 
 def main() -> None:
-    """Print what the folders allow to be measured, or one case."""
+    """Measure the cases whose folders are given, or one case, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--raw", type=Path, help="folder with ml-1m.zip")
     parser.add_argument("--large", type=Path, help="folder for a generated file of 600 MB")

@@ -44,7 +44,7 @@ def play(envs: gym.vector.VectorEnv[Any, Any, Any], name: str) -> tuple[FloatArr
 
 
 def main() -> None:
-    """Play, print the last round, and draw."""
+    """Run the agents, print the last round, and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", help="path of ml-1m.zip")
     parser.add_argument("--out", type=Path, default=PICTURE)

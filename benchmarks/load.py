@@ -46,7 +46,7 @@ def many_tasks(folder: Path, tasks: int) -> dict[str, Any]:
 
     Returns:
         How many tasks there were, how many were finished when the sweep was killed, the seconds
-        until then and of the rest, and those of a look at the finished folder.
+        until then, those of the rest, and those of `--summary` on the finished folder.
     """
     plan, out = folder / "sweep.yaml", folder / "out"
     plan.write_text(PLAN.format(seeds=", ".join(map(str, range(tasks)))), encoding="utf-8")
@@ -88,7 +88,7 @@ def many_tasks(folder: Path, tasks: int) -> dict[str, Any]:
 
 
 def many_steps(steps: int) -> dict[str, Any]:
-    """Play episodes in one environment, and compare the memory of the process at the end.
+    """Play episodes in one environment, and measure how much the memory of the process grows.
 
     Returns:
         Steps, resets, seconds, and by how many megabytes the process has grown after a tenth.
@@ -110,13 +110,13 @@ def many_steps(steps: int) -> dict[str, Any]:
 
 
 def megabytes() -> float:
-    """Return the memory that this process has now."""
+    """Return the memory of this process in megabytes."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * 4096 / 1e6
 
 
 def main() -> None:
-    """Put on all loads, and print the figures."""
+    """Run all loads, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--steps", type=int, default=10_000_000)

@@ -134,7 +134,7 @@ def memory(results: dict[str, Any]) -> Rows:
 
 
 def catalogues(results: dict[str, Any]) -> Rows:
-    """Show what an environment and trials of a catalogue cost, and the limits that they keep to."""
+    """Show the time and the memory of an environment and of trials of a catalogue."""
     yield "case", "arms", "arms pulled", "environment", "peak", "trials", "more memory"
     cases = {
         "2,000 films of MovieLens 1M, 100 trials": results["films"],

@@ -19,5 +19,5 @@ def read_only(values: ArrayLike) -> FloatArray:
 
 
 def frozen(array: AnyArray) -> AnyArray:
-    """Copy an array into the memory of `bytes`, which neither its flags nor its base can unlock."""
+    """Copy an array into `bytes`, so that no flag can make it writeable."""
     return np.ndarray(array.shape, array.dtype, buffer=array.tobytes())

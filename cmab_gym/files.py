@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, their checksums, and the error of damaged ones."""
+"""Write files whole or not at all, compute checksums, and report damaged files by one error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _BLOCK = 1 << 20  # bytes
-_LEFT_BEHIND = 3600  # seconds; no file takes an hour to write
+_LEFT_BEHIND = 3600  # seconds; a temporary file this old has no writer any more
 
 Write = Callable[[Path], Any]
 
@@ -29,14 +29,14 @@ class UnreadableError(ValueError):
 def reading(
     what: str, expected: str = "expected a whole file, as published; fetch it again"
 ) -> Iterator[None]:
-    """Turn whatever a library raises while it reads a file into one error.
+    """Turn any error that a library raises while it reads a file into an `UnreadableError`.
 
     Args:
         what: names the file in the error.
         expected: ends the error: what the file should be, and what to do.
 
     Raises:
-        UnreadableError: anything was raised, except errors of the system that name their file.
+        UnreadableError: an error was raised, other than an OSError that names its file.
     """
     try:
         yield
@@ -87,7 +87,7 @@ def _part(path: Path) -> Path:
 
 
 def _naming(path: Path, do: Write, argument: Path) -> None:
-    """Call a function; name the file in its error, which has only the temporary name or none."""
+    """Call a function; name the file in its OSError, which names a temporary file or none."""
     try:
         do(argument)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Values written as text: on the command line, in a sweep file, in the name of an agent."""
+"""Read values from text: of the command line, of sweep files and of agents' names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _VALUES = (bool, int, float, str, list, tuple, dict, type(None))
-# What Python's parser raises, also for text that is nested deeply.
+# Errors of Python's parser, which include those of deeply nested text.
 _UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
 
 

@@ -22,8 +22,8 @@ class BanditProblem:
     Args:
         pseudo_rewards: float64 (K, K, R); entry [l, k, j] is s_{l,k}(r_j), an upper bound on the
             mean reward of arm l in those rounds in which arm k would give the reward r_j.
-            Entry [k, k, j] is r_j, or more if the player does not use it. Or rows that are
-            computed when an arm is first pulled, for many arms.
+            Entry [k, k, j] is r_j, or more if the player does not use it. For many
+            arms, a `PseudoRewardRows` that computes rows when an arm is first pulled.
         reward_support: float64 (R,), increasing: the possible rewards, or the midpoints of the
             bins of a continuous reward.
         reward_bounds: (low, high), the interval that holds every reward.
@@ -36,7 +36,7 @@ class BanditProblem:
         survey_counts: int64 (K,), the number of ratings behind each of these means.
 
     Attributes:
-        rows: the pseudo-rewards, to be read by the arm that is pulled.
+        rows: the pseudo-rewards by the arm that is pulled.
 
     Raises:
         ValueError: a shape does not fit, an entry is not finite or its size is above 1e100, the
@@ -111,7 +111,7 @@ class BanditProblem:
         if missing == ["pseudo_rewards"]:
             raise ValueError(
                 "info has no 'pseudo_rewards', since the table is larger than "
-                f"{LARGEST_TABLE // 2**20} MB: expected a smaller one; use `env.unwrapped.problem`"
+                f"{LARGEST_TABLE // 2**20} MB: use `env.unwrapped.problem`, or choose fewer arms"
             )
         if missing:
             raise ValueError(

@@ -103,7 +103,7 @@ def mask_and_pad(
         reward_support: float64 (R,).
         high: the largest possible reward.
         mask: share of the entries to mask, from 0 to 1 (the paper's p). It is rounded down to whole
-            entries of a row: of 18 arms, 0.25 masks 4 (22.2 %) and 0.7 masks 12 (66.7 %).
+            entries of a row: 0.25 masks 4 of 18 arms (22.2 %), and 0.7 masks 12 (66.7 %).
         pad: buffer to add, 0 or more, in the reward's unit (the paper's q).
         rng: generator of the mask; needed if mask > 0.
 
@@ -149,7 +149,7 @@ def check_mask_and_pad(mask: float, pad: float) -> tuple[float, float]:
 
 
 def masked_given(arm: int, n_arms: int, n_rewards: int, n_masked: int, seed: Any) -> BoolArray:
-    """Return which entries given one arm `mask_and_pad` masks, bool (K, R), without the others.
+    """Return the mask that `mask_and_pad` draws for the entries given one arm, bool (K, R).
 
     Args:
         arm: k.
@@ -162,7 +162,7 @@ def masked_given(arm: int, n_arms: int, n_rewards: int, n_masked: int, seed: Any
     bits: Any = rng.bit_generator
     bits.advance(arm * n_rewards)
     drawn = np.empty((n_arms, n_rewards))
-    for own in drawn:  # the numbers of mask_and_pad lie K R apart
+    for own in drawn:  # mask_and_pad draws them K R numbers apart
         rng.random(out=own)
         bits.advance((n_arms - 1) * n_rewards)
     masked: BoolArray = drawn.argsort(axis=0) < n_masked

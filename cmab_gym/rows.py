@@ -20,8 +20,8 @@ class PseudoRewardRows(ABC):
     Attributes:
         n_arms: K.
         n_rewards: R.
-        unknown: bool (K,), read-only: the arms about which the pseudo-rewards of no other arm say
-            anything. A table that is computed row by row marks them when their own rows are read.
+        unknown: bool (K,), read-only: the arms whose pseudo-rewards given every other arm are the
+            largest reward. A table that is computed row by row marks an arm when its rows are read.
     """
 
     n_arms: int
@@ -49,11 +49,11 @@ class PseudoRewardRows(ABC):
         )
 
     @abstractmethod
-    def table(self, user: str = "this") -> FloatArray:
+    def table(self, caller: str = "this") -> FloatArray:
         """Return the whole table, float64 (K, K, R) as [l, k, j], read-only.
 
         Args:
-            user: what needs it, for the error.
+            caller: what needs it, for the error.
 
         Raises:
             ValueError: the table is computed row by row, since it is larger than `LARGEST_TABLE`.
@@ -98,7 +98,7 @@ class DenseRows(PseudoRewardRows):
         """Return the rows of n pulls: see `PseudoRewardRows.of_each`."""
         return self.rows.reshape(-1, self.n_arms).take(arms * self.n_rewards + rewards, axis=0)
 
-    def table(self, user: str = "this") -> FloatArray:
+    def table(self, caller: str = "this") -> FloatArray:
         """Return the whole table, however large."""
         return self._table
 
@@ -110,7 +110,7 @@ class ArmRows(NamedTuple):
         rewards: int64 (E,), the index j of each entry, increasing.
         arms: int64 (E,), its arm l, increasing for each j.
         values: float64 (E,), s_{l,k}(r_j).
-        unknown: whether the pseudo-rewards of no other arm say anything about this arm.
+        unknown: whether this arm's pseudo-rewards given every other arm are the largest reward.
     """
 
     rewards: IntArray
@@ -145,7 +145,7 @@ class SparseStore(NamedTuple):
 class LazyRows(PseudoRewardRows):
     """A table whose rows given an arm are computed when the first of them is read, and then kept.
 
-    Only entries below the largest reward are kept, which most entries of a large catalogue are not.
+    Only entries below the largest reward are kept, a small part of those of a large catalogue.
 
     Args:
         n_arms: K.
@@ -219,9 +219,9 @@ class LazyRows(PseudoRewardRows):
             self._high,
         )
 
-    def table(self, user: str = "this") -> FloatArray:
+    def table(self, caller: str = "this") -> FloatArray:
         """Refuse: see `PseudoRewardRows.table`."""
-        raise too_large(user, self.n_arms, self.n_rewards)
+        raise too_large(caller, self.n_arms, self.n_rewards)
 
 
 def is_small(n_arms: int, n_rewards: int) -> bool:
@@ -229,17 +229,17 @@ def is_small(n_arms: int, n_rewards: int) -> bool:
     return 8 * n_arms**2 * n_rewards <= LARGEST_TABLE
 
 
-def too_large(user: str, n_arms: int, n_rewards: int) -> ValueError:
-    """Return the error of what needs a whole table that is too large.
+def too_large(caller: str, n_arms: int, n_rewards: int) -> ValueError:
+    """Return the error for a caller that needs a whole table that is too large.
 
     Args:
-        user: what needs it.
+        caller: what needs it.
         n_arms: K.
         n_rewards: R.
     """
     most = int((LARGEST_TABLE / (8 * n_rewards)) ** 0.5)
     return ValueError(
-        f"{user} needs the whole table of {n_arms:,} arms and {n_rewards} rewards, "
+        f"{caller} needs the whole table of {n_arms:,} arms and {n_rewards} rewards, "
         f"{8 * n_arms**2 * n_rewards / 2**20:,.0f} MB: expected at most "
         f"{LARGEST_TABLE // 2**20} MB, which is {most:,} arms; choose fewer arms"
     )

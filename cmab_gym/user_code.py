@@ -1,4 +1,4 @@
-"""Telling the user's own code from that of this package, of installed ones and of Python."""
+"""Tell the user's own code from this package, installed packages and Python."""
 
 from __future__ import annotations
 

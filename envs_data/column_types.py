@@ -1,6 +1,6 @@
-"""What the columns of a table may hold: for each role and each type of DuckDB, how it is read.
+"""SQL that reads the columns of a table, by their role and their type in DuckDB.
 
-Files of text hold text only; for Parquet and frames DuckDB tells the type.
+The columns of text files are text; DuckDB knows the types of Parquet files and frames.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _DATES = ("DATE", "TIMESTAMP")  # and with a zone, or in another unit
 
 @dataclass(frozen=True)
 class Reading:
-    """How a column is read.
+    """SQL that reads a column.
 
     Args:
         name: the name of the column.
-        raw: SQL for what the file holds; NULL where it holds nothing.
-        sql: SQL for what it is read as; NULL where that is impossible.
-        expected: what it must hold.
+        raw: SQL for the values in the file; NULL where there is none.
+        sql: SQL for the values read; NULL where a value cannot be read.
+        expected: the values that can be read, for an error.
     """
 
     name: str

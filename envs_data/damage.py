@@ -1,4 +1,4 @@
-"""Where a table of ratings is damaged: the number and text of its first damaged line."""
+"""Find the first damaged line of a table of ratings, and count lines that were lost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FAULTS: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class TextScan:
-    """The scan of a text file, and the file: together they tell the lines."""
+    """The scan of a text file, and the file itself, which has the numbers and text of its lines."""
 
     files: Files
     text: Text
@@ -39,8 +39,8 @@ class TextScan:
         """Count the lines that are neither in a row nor the first line of a rejected row.
 
         Raises:
-            ValueError: nothing says why they are lost, or a quote that is not closed makes them
-                one field; there may be any number of them.
+            ValueError: DuckDB rejected no row that explains them, or a quote that is not closed
+                hides any number of lines.
         """
         skip = self.scan.layout.skip
         lost = self.text.n_lines - skip - counts.total - counts.rejected

@@ -1,4 +1,4 @@
-"""`Layout`: how to read the rows of a ratings file; and what its first lines say."""
+"""`Layout`: how to read the rows of a ratings file, and functions that read its first lines."""
 
 from __future__ import annotations
 

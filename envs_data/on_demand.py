@@ -1,4 +1,4 @@
-"""Pseudo-rewards that are computed when the arm that they are given is first pulled."""
+"""Compute pseudo-rewards given an arm when that arm is first pulled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Entries(Statistics):
 
 
 class _GivenArm(_Entries):
-    """All entries [l, k, j] given one arm k that some user supports.
+    """All entries [l, k, j] given one arm k that at least one rating supports.
 
     Attributes:
         rewards: int64 (E,), j.
@@ -102,7 +102,7 @@ class RatingsOnDemand:
     def rows(self, mask: float, pad: float, mask_seed: tuple[int, ...]) -> LazyRows:
         """Return the rows of the table, masked and padded as by `mask_and_pad`.
 
-        They are the same object for the same arguments, so that no row is computed twice.
+        The same arguments return the same object, so that no row is computed twice.
 
         Args:
             mask: as for `mask_and_pad`.

@@ -1,4 +1,4 @@
-"""`ReadOptions`: what a user says about a table of ratings that it does not say itself."""
+"""`ReadOptions`: how a user describes a table of ratings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Scan the rows of a table of ratings with DuckDB, whatever its size, and judge which are damaged.
+"""Scan a table of ratings of any size with DuckDB, and find its damaged rows.
 
-This is the only place that says what a damaged row is.
+Only this module decides which rows are damaged.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class Scan:
         connection: the connection.
         layout: the layout of the table.
         what: names the table in errors.
-        source: gives SQL for the table, for what shall happen to lines that are not a row.
-        columns: how its columns are read, by the name of the result.
+        source: returns SQL for the table, given DuckDB's option for lines that are not a row.
+        columns: SQL that reads its columns, by the name of the result.
         kept: whether the rows have been parsed into a table of DuckDB.
     """
 
@@ -92,7 +92,7 @@ class Scan:
         return replace(self, kept=True)
 
     def forget(self) -> None:
-        """Free the memory of the rows that `keep` parsed; none can be read after that."""
+        """Free the memory of the rows that `keep` parsed; they cannot be read again."""
         if self.kept:
             self._run("DROP TABLE parsed")
 
@@ -297,7 +297,7 @@ def _connected(scratch: str) -> Iterator[Any]:
 
 
 def _text_source(layout: Layout, text: Text) -> Callable[[str], str]:
-    """Return `Scan.source` of a text file; all options are given, nothing is guessed."""
+    """Return `Scan.source` of a text file, with all options, so that DuckDB guesses none."""
     path = sql_text(glob.escape(str(text.path)))
     if layout.kind == "json":
         names = dict.fromkeys(

@@ -18,7 +18,7 @@ SPLITS = ("heavy-users", "random", "by-time")
 class Split:
     """Order the users, and take the shortest prefix that holds more than a share of the ratings.
 
-    Or, with a segment, take the users of all other segments: then that one is a new population.
+    Or, with a segment, take the users of all other segments, so that it is a new population.
 
     Args:
         train_share: share of the ratings that training users gave, from 0 to below 1.

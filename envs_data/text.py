@@ -35,7 +35,7 @@ class Text:
 
 
 def prepare(files: Files, name: str, encoding: str = "utf-8") -> Text:
-    """Read a text file to its end and count its lines; rewrite it if DuckDB could not read it.
+    """Count the lines of a text file; rewrite the file if DuckDB could not read it.
 
     Raises:
         UnreadableError: it is damaged, or is not in the encoding.
@@ -103,7 +103,7 @@ def _count(blocks: Iterable[bytes]) -> int | None:
 
 
 def _rewritten(blocks: Iterable[bytes], encoding: str, what: str) -> Iterator[bytes]:
-    # Bytes that are not UTF-8 stay as they are: DuckDB finds their line.
+    # Bytes that are not UTF-8 are kept, so that DuckDB finds their line.
     errors = "surrogateescape" if encoding == "utf-8-sig" else "strict"
     decoder = codecs.getincrementaldecoder(encoding)(errors)
     line_ends = io.IncrementalNewlineDecoder(decoder, translate=True)

@@ -21,7 +21,7 @@ from cmab_gym.files import check_plain, write_whole
 
 Progress = Callable[[int, int | None], object]
 
-# Bytes that a server may send without saying how many, where the size is not known either.
+# Largest download in bytes if neither the data set nor the server states its size.
 MOST_BYTES = 10**10
 _CHUNK = 1 << 18
 _GONE = (404, 410)
@@ -81,9 +81,9 @@ class Transfer:
         Raises:
             Interrupted: the transfer broke off; another attempt may succeed.
             Refused: the server has no such file, does not send it, has no valid certificate, or
-                sends on from https to another protocol.
-            ValueError: the file has another size; nothing is kept. Or a link, a folder or a device
-                is in the place of the partial file.
+                redirects from https to another protocol.
+            ValueError: the file has another size, and nothing is kept; or the partial file is a
+                link, a folder or a device.
             OSError: the partial file cannot be written.
         """
         check_plain(self.partial)
@@ -197,7 +197,7 @@ class _Version:
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Follows a redirect, unless it leaves https: anyone on the way could then change the file."""
+    """Follows redirects, but not from https to http: anyone on the way could change the file."""
 
     def redirect_request(
         self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
@@ -219,7 +219,7 @@ def urlopen(request: Request, timeout: float) -> HTTPResponse:
 
 
 def _open_plain(path: str, flags: int) -> int:
-    """Open a file, but no link that was put there after the check."""
+    """Open a file; refuse a link that replaced it after the check."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 

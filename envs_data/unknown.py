@@ -1,4 +1,4 @@
-"""How many pseudo-rewards of a survey are unknown, and the words that say so."""
+"""The share of a survey's pseudo-rewards that are unknown, and the note about it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def without_survey_warnings() -> Iterator[None]:
 
 
 def unknown_share(training: Pooled, test_counts: FloatArray, min_support: int) -> float:
-    """Return the share of the pseudo-rewards that pulls can show and that are unknown.
+    """Return the share of unknown entries among the pseudo-rewards that pulls can show.
 
     Pulls can show the entries [l, k, j] with l != k of rewards r_j that test users gave arm k.
 

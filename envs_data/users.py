@@ -1,4 +1,4 @@
-"""The segments of users: gender and age, from the file of users next to MovieLens 1M's ratings."""
+"""Read the segments of users, gender and age, from the file of users of MovieLens 1M."""
 
 from __future__ import annotations
 

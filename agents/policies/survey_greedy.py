@@ -1,4 +1,4 @@
-"""The agent that only follows the survey."""
+"""The agent that ignores rewards and follows the survey."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cmab_gym.streams import TrialStreams
 
 @dataclass(frozen=True)
 class SurveyGreedy:
-    """Pull the arm that the surveyed users like best, whatever its rewards: a baseline.
+    """Pull the arm that the surveyed users like best and ignore its rewards: a baseline.
 
     Index: the shrunk mean of the arm in the survey. The correlated version pulls the best of the
     arms that the rewards have not ruled out.

@@ -1,4 +1,4 @@
-"""The means of the survey as a prior: what `WarmTS` and `SurveyGreedy` start from."""
+"""The means of the survey as a prior, for `WarmTS` and `SurveyGreedy`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def shrunk_means(problem: BanditProblem, shrinkage: float) -> FloatArray:
     """Shrink the means of the survey towards the mean of all its ratings.
 
     An arm with c ratings of mean m gets (c m + shrinkage M) / (c + shrinkage), where M is the mean
-    of all ratings: as if it had `shrinkage` more ratings of mean M. So an arm with few ratings is
-    not taken for the best by luck.
+    of all ratings, as if it had `shrinkage` more ratings of mean M. So a few lucky ratings do not
+    make an arm look like the best.
 
     Args:
         problem: a problem with `survey_means`.

@@ -17,7 +17,7 @@ from cmab_gym.streams import TrialStreams
 
 @dataclass(frozen=True)
 class WarmTS:
-    """Thompson sampling whose prior is what the surveyed users say of each arm.
+    """Thompson sampling whose prior mean of each arm is that of the surveyed users.
 
     Index: a draw from Normal((w m_k + sum_k) / (w + n_k), beta B / (w + n_k + 1)), where sum_k is
     the sum of the n_k rewards of arm k, m_k its shrunk mean in the survey, and w = `weight`; the
@@ -30,8 +30,7 @@ class WarmTS:
         B: size of the interval of rewards, in their unit; None takes the problem's.
         beta: factor of the variance, above 0. A larger one explores more.
 
-    Needs: `survey_means` in the problem. It pulls an arm without having tried it before only if the
-    survey recommends it.
+    Needs: `survey_means` in the problem. Arms that the survey rates low may never be pulled.
 
     Cost per round: O(K), with K normal numbers.
 
@@ -49,9 +48,8 @@ class WarmTS:
     beta: float = 0.0125
 
     def __post_init__(self) -> None:
-        number = checks.number_between
         checks.positive("weight", self.weight, "it is a number of pulls")
-        number("shrinkage", self.shrinkage, 0, np.inf, "it is a number of ratings")
+        checks.number_between("shrinkage", self.shrinkage, 0, np.inf, "it is a number of ratings")
         check_scale(self.B)
         checks.positive("beta", self.beta, "it multiplies the variance")
 

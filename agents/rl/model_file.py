@@ -81,7 +81,7 @@ def read_network(path: Path) -> Any:
 
     from cmab_gym.agents.rl.arm_networks import ArmScores
 
-    with reading(str(path), "it has no usable weights: train again"):
+    with reading(str(path), "expected usable weights; train again"):
         network = ArmScores(width)
         with zipfile.ZipFile(path) as archive:
             file = io.BytesIO(archive.read(_WEIGHTS))

@@ -1,4 +1,4 @@
-"""The layout of a table of text: which columns stand side by side, and how wide they are."""
+"""Lay out tables of text: choose the columns that fit side by side, and their widths."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cmab_gym.text import display_width, shown
 
 _GAP = "  "  # between columns
 _NARROWEST = 12  # the least width of a column whose cells wrap, unless all are shorter
-_FOLDED = 24  # no word of up to this width is broken
+_LONGEST_WORD = 24  # columns; a longer word may be broken
 
 
 def table_lines(
@@ -18,8 +18,8 @@ def table_lines(
 ) -> Iterator[str]:
     """Lay a table out without cutting a cell.
 
-    Cells of text wrap. Columns for which there is no room continue in a second table below, and so
-    on, each with the first column again.
+    Cells of text wrap. Columns that do not fit continue in another table below, which repeats the
+    first column.
 
     Args:
         header: names of the columns.
@@ -46,7 +46,7 @@ def wrapped(line: str, room: int, fold: bool = True) -> list[str]:
     Args:
         line: the line.
         room: the most columns.
-        fold: whether a longer word is broken as well.
+        fold: whether a word that is longer than `room` is broken.
     """
     lines = [""]
     for word in line.split(" "):
@@ -76,7 +76,7 @@ class _Column:
 def _column(name: str, wraps: bool, cells: Sequence[str]) -> _Column:
     longest = _longest(cells)
     words = " ".join(cells).split(" ")
-    unbroken = max(_NARROWEST, min(_longest(words), _FOLDED))
+    unbroken = max(_NARROWEST, min(_longest(words), _LONGEST_WORD))
     least = max(_longest(name.split(" ")), min(longest, unbroken) if wraps else longest)
     right = not wraps and any(cell.lstrip("+-")[:1].isdigit() for cell in cells)
     return _Column(name, cells, wraps, right, least, max(longest, display_width(name)))
@@ -99,13 +99,13 @@ def _lines(block: Sequence[_Column], room: int) -> Iterator[str]:
     yield from _row(block, widths, heads)
     yield _GAP.join("-" * own for own in widths)
     for cells in zip(*(column.cells for column in block), strict=True):
-        # Each part by itself, since each may need its own left-to-right marks.
+        # `shown` once more: each part may need left-to-right marks of its own.
         parts = [map(shown, wrapped(cell, own)) for cell, own in zip(cells, widths, strict=True)]
         yield from _row(block, widths, parts)
 
 
 def _widths(block: Sequence[_Column], room: int) -> list[int]:
-    """Share the room: what is left first among the columns that wrap, the narrowest first."""
+    """Share the room among the columns: those that wrap grow first, the narrowest one each time."""
     widths, left = [column.least for column in block], room - _total(block)
     text = [i for i, column in enumerate(block) if column.wraps]
     while left < 0 and (shrinking := [i for i in text if widths[i] > 1]):

@@ -1,4 +1,4 @@
-"""Signals that end the program: each of them is treated like Ctrl-C, so that results are kept."""
+"""Treat every signal that ends the program like Ctrl-C, so that results are kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-# SIGTERM is what `kill` and the schedulers of clusters send, SIGHUP a terminal that is closed.
+# `kill` and cluster schedulers send SIGTERM; a terminal that is closed sends SIGHUP.
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # not all of them exist on Windows
 _ENDING = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
@@ -21,13 +21,13 @@ def as_keyboard_interrupt() -> Iterator[list[int]]:
     the main one this does nothing, since Python cannot handle signals there.
 
     Yields:
-        The numbers of the signals that have come.
+        The numbers of the signals received so far.
     """
     received: list[int] = []
 
     def interrupt(number: int, _: FrameType | None) -> None:
         received.append(number)
-        # `timeout` and others send SIGTERM twice: the second one must not end what the first began.
+        # `timeout` and others send SIGTERM twice: the second must not interrupt the saving.
         if len(received) == 1 or number == signal.SIGINT:
             raise KeyboardInterrupt
 
@@ -37,13 +37,14 @@ def as_keyboard_interrupt() -> Iterator[list[int]]:
 
 @contextmanager
 def ignored() -> Iterator[None]:
-    """Ignore these signals, for a moment."""
+    """Ignore these signals inside the context."""
     with _handled(signal.SIG_IGN):
         yield
 
 
 @contextmanager
 def _handled(handler: signal._HANDLER) -> Iterator[None]:
+    """Handle the ending signals by a handler inside the context."""
     main = threading.current_thread() is threading.main_thread()
     before = {
         number: signal.getsignal(number)

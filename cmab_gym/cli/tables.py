@@ -86,7 +86,7 @@ def progress_bar(what: str, total: int | None, unit: str) -> Iterator[Callable[[
     task = bar.add_task(what, total=total)
 
     def advance(units: int) -> None:
-        with suppress(OSError):  # a terminal that is gone must not end the run
+        with suppress(OSError):  # the run goes on without its terminal
             if not bar.live.is_started:
                 bar.start()
             bar.advance(task, units)
@@ -100,7 +100,7 @@ def progress_bar(what: str, total: int | None, unit: str) -> Iterator[Callable[[
 
 
 class _Console(Console):
-    """A console that raises when its reader has closed it, instead of ending the process."""
+    """A console that raises BrokenPipeError when its output is closed; rich would exit."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError

@@ -51,7 +51,7 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
     Attributes:
         model: how rewards are drawn. It holds the true means, which players must not see.
         problem: what a player may know.
-        observers: told of every episode and round: the wrappers of this package, and the screen.
+        observers: called in every episode and round: this package's wrappers, and the screen.
 
     Raises:
         ValueError: an argument is unknown or out of range.
@@ -192,7 +192,7 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
             if self.step_info == "table":
                 info["pseudo_rewards"] = self.problem.pseudo_rewards.copy()
         if self.observers:
-            self._tell(arm, reward)
+            self._observe(arm, reward)
         return _STATE, reward, round_number == self.horizon, False, info
 
     def render(self) -> Any:
@@ -213,8 +213,8 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         if self._screen is not None:
             self._screen.close()
 
-    def _tell(self, arm: int, reward: float) -> None:
-        """Tell the observers of a round, and show it."""
+    def _observe(self, arm: int, reward: float) -> None:
+        """Pass a round to the observers; in mode "human", show it."""
         arms, rewards = np.array([arm]), np.array([reward])
         for observer in self.observers:
             observer.update(arms, rewards)

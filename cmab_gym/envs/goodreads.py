@@ -46,8 +46,8 @@ class GoodreadsEnv(BanditEnv):
     Arguments:
         train_share: share of the ratings that the survey uses: 0.5 (default) or 0.1; any other
             with `data`.
-        mask: share p of the pseudo-rewards that are replaced by 5, as if unknown; default 0.1. In
-            the row of each arm and reward, int(p K) entries are: of 25 books 0.1 masks 2, 8 %.
+        mask: share p of the pseudo-rewards that are replaced by 5, as if unknown; default 0.1. It
+            is rounded down to int(p K) entries of each row: 0.1 masks 2 of 25 books, 8 %.
         pad: buffer q that is added to the pseudo-rewards; default 0.1.
         mask_seed: seed of the choice that `mask` makes; default 0.
         data: path of an archive in the layout of goodbooks-10k, to build any other table.

@@ -29,8 +29,7 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
         pseudo_rewards float64 (K, K, R), if it takes at most `LARGEST_TABLE` bytes;
         reward_support float64 (R,); reward_bounds float64 (2,), low and high; reward_edges float64
         (R + 1,) if rewards are continuous; pseudo_lower_bounds float64 (K, K, R) if the problem has
-        them; survey_means float64 (K,) and survey_counts int64
-        (K,) if it comes from a survey.
+        them; survey_means float64 (K,) and survey_counts int64 (K,) if it comes from a survey.
     """
     tables = ("pseudo_rewards", "pseudo_lower_bounds") if problem.rows.is_small else ()
     arrays: dict[str, AnyArray] = {

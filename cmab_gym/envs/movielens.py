@@ -55,7 +55,7 @@ class MovieLensEnv(BanditEnv):
     Information:
         `reset`: pseudo_rewards float64 (K, K, 5); reward_support float64 (5,); reward_bounds
         float64 (2,), 1 and 5; survey_means float64 (K,) and survey_counts int64 (K,), the mean and
-        the number of the surveyed users' ratings of each arm.
+        the count of the surveyed users' ratings of each arm.
         `step`: pseudo_reward float64 (K,), s_lk of the pull for every arm l; reward_index int64;
         regret float, the sum of the gaps of this episode's pulls.
 
@@ -67,8 +67,8 @@ class MovieLensEnv(BanditEnv):
         train_share: share of the ratings that the survey uses: 0.5 (default) or 0.1; any other
             with `data`.
         mask: share p of the pseudo-rewards that are replaced by 5, as if unknown; default 0.25 for
-            genres and 0 for movies, as in the first panels of the paper's figures. In the row of
-            each arm and reward, int(p K) entries are replaced: of 18 genres 0.25 masks 4, 22.2 %.
+            genres and 0 for movies, as in the first panels of the paper's figures. It is rounded
+            down to int(p K) entries of each row: 0.25 masks 4 of 18 genres, 22.2 %.
         pad: buffer q that is added to the pseudo-rewards; default 0 for genres, 0.1 for movies.
         genre_draw: which random draw decides the genre of a movie that has several, 0 (default) to
             4; any other with `data`. Results depend on it.

@@ -1,4 +1,4 @@
-"""`RoundObserver`: what a bandit tells of its episodes and rounds."""
+"""`RoundObserver`: an object that a bandit calls in every episode and round."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from cmab_gym.arrays import FloatArray, IntArray
 
 
 class RoundObserver(Protocol):
-    """Is told of the episodes and rounds of B trials in lockstep."""
+    """Receives the episodes and rounds of B trials in lockstep."""
 
     def begin(self) -> None:
         """Begin new episodes."""
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Add a round: arms and their rewards, each (B,); copy what is kept."""
+        """Add a round: arms and their rewards, each (B,), which later rounds may overwrite."""

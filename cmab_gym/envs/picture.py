@@ -17,7 +17,7 @@ _NAME_WIDTH = 210  # pixels for an arm's name
 _UNIT_WIDTH = 30  # columns of a terminal for the rewards' unit at most
 _MOST_NAMES = 60  # with more arms, only some are named
 _COMPETITIVE, _RULED_OUT, _INK = "#1f77b4", "#8f8f8f", "#222222"
-_PALEST = 0.2  # strength of the colour of a bar about whose mean nothing is known
+_PALEST = 0.2  # colour strength of a bar whose mean is unknown
 
 
 class Picture:
@@ -185,7 +185,7 @@ def _add_counts(axes: Any, named: Sequence[int], layout: _Layout) -> dict[int, A
 
 
 def _bar_colors(scene: Scene) -> FloatArray:
-    """Return the colour of each arm's bar, the paler the wider its interval, float64 (K, 3)."""
+    """Return the colour of each arm's bar, paler for a wider interval, float64 (K, 3)."""
     from matplotlib.colors import to_rgb
 
     left, right = scene.reward_bounds
@@ -213,6 +213,6 @@ def _whiskers(arms: IntArray, low: FloatArray, high: FloatArray) -> FloatArray:
 
 
 def _fitting(label: Any, name: str) -> str:
-    """Return as much of an arm's name, which `label` shows in full, as there is room for."""
+    """Shorten an arm's name to the room that it has; `label` shows it in full."""
     share = min(_NAME_WIDTH / max(label.get_window_extent().width, 1), 1)
     return drawn(name, most=int(display_width(name) * share))

@@ -271,10 +271,11 @@ class RatingsEnv(BanditEnv):
         delta: for "soft", "hoeffding" and "bootstrap", the probability of an error; default 0.05.
         min_support: a pseudo-reward based on fewer ratings is unknown; default 1.
         min_test: an arm with fewer ratings by the new population is left out; default 1. Of
-            thousands of items, the best ones are those with few, lucky ratings: choose 20 or more.
+            thousands of items, those with few ratings have the best means by luck: choose 20 or
+            more.
         reward_support: the possible ratings; default those that occur.
         round_to: replaces each rating by the nearest of these numbers, which are then the possible
-            ratings: for decimal ratings, of which few users give the same. The rewards, the means
+            ratings: for decimal ratings, since few users give the same one. The rewards, the means
             and the pseudo-rewards are those of the rounded ratings.
         mask, pad, mask_seed: as in `MovieLensEnv`; default 0.
         separator, encoding, quote, escape, not_rated, on_error: how the file is written, and what

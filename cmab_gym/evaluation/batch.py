@@ -132,7 +132,7 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
     """
     n_trials, rounds = len(batch.trials), batch.checkpoints[-1]
     if env is None:
-        with without_survey_warnings():  # `evaluate` has made one, and so has warned
+        with without_survey_warnings():  # `evaluate` warned when it made its own
             env = make_environment(batch.spec, n_trials, rounds, batch.env_kwargs)
     env.reset(
         seed=[environment_seed(batch.seed, trial) for trial in batch.trials],

@@ -80,7 +80,7 @@ def _client(address: str) -> Client:
         # of another client forever when it is garbage-collected.
         _wait_for_listener(*get_address_host_port(address))
         Client.__init__(client, address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except Exception as error:  # of many classes, if something else than a scheduler answers
+    except Exception as error:  # of many classes, if something other than a scheduler answers
         _close(client)
         raise ValueError(
             f"scheduler={address!r} does not answer ({error}): expected the address that "
@@ -90,7 +90,11 @@ def _client(address: str) -> Client:
 
 
 def _wait_for_listener(host: str, port: int) -> None:
-    """Return when something listens at an address; a Dask client alone would try for long."""
+    """Wait until something listens at an address; a Dask client alone would try for much longer.
+
+    Raises:
+        OSError: nothing did for `LISTEN_SECONDS`.
+    """
     deadline = time.monotonic() + LISTEN_SECONDS
     while True:
         try:
@@ -104,12 +108,12 @@ def _wait_for_listener(host: str, port: int) -> None:
 
 
 def _close(client: Client) -> None:
-    """Close a client; results are there, so that no error of a dead scheduler matters."""
+    """Close a client; ignore errors of a dead scheduler, since all results have arrived."""
     try:
         client.close(timeout=_CLOSE_SECONDS)
     except Exception as error:
         _log.debug("closing the connection: %s", error)
-    client.status = "closed"  # or the client tries again when it is garbage-collected
+    client.status = "closed"  # otherwise it reconnects when it is garbage-collected
 
 
 def run_on_cluster(
@@ -123,9 +127,8 @@ def run_on_cluster(
 
     If a worker dies, another one runs its batch. A batch whose workers have died several times
     (`distributed.scheduler.allowed-failures`) runs alone at the end, since another batch may have
-    ended the workers; if its worker dies again, the agent has failed. If no worker has been there
-    for `wait_for_workers` seconds, or the scheduler has ended, all agents that are not finished
-    have failed.
+    ended the workers; if its worker dies again, the agent fails. If there is no worker for
+    `wait_for_workers` seconds, or the scheduler ends, all unfinished agents fail.
 
     Raises:
         ValueError: an agent or an environment cannot be sent.
@@ -158,7 +161,7 @@ class _WaitForWorkers:
         self._warned = False
 
     def is_over(self, batches: Collection[Batch]) -> bool:
-        """Return whether no worker has been there for the time; warn long before."""
+        """Return whether there was no worker for `seconds`; warn after `WARN_SECONDS`."""
         if self._has_workers():
             self._lost_at, self._warned = None, False
             return False

@@ -27,7 +27,7 @@ from cmab_gym.streams import RoundStream, TrialStreams
 from cmab_gym.versions import version_of
 
 _SWITCH = "CMAB_GYM_COMPILED"
-_ROOM = 8  # arms for whose sums a trial has room from the start
+_ROOM = 8  # arms per trial whose sums have room at the start
 
 
 class CompiledRun:
@@ -106,7 +106,7 @@ class CompiledRun:
     def play(self) -> int:
         """Play some rounds, at most up to the horizon, and return how many were played so far."""
         limit, streams = self._horizon - self.t, [self._uniforms]
-        if self.t == 0 and self._prior is None:  # all arms are alike: the policy is not asked
+        if self.t == 0 and self._prior is None:  # no arm has a pull: the index is not used
             limit = 1
         elif self._normals is not None:
             streams = [*streams, self._normals]
@@ -160,7 +160,7 @@ def supports(agent: object, env: Any) -> bool:
         and type(policy) in (UCB, TS, WarmTS)
         and bool(vars(type(env)).get("compiled_loop"))
         and getattr(env, "draws", None) == "pulls"
-        and (type(policy) is not WarmTS or env.problem.survey_means is not None)  # else an error
+        and (type(policy) is not WarmTS or env.problem.survey_means is not None)  # else it raises
     )
 
 
@@ -227,7 +227,7 @@ def _bounds(rows: PseudoRewardRows, trials: int) -> Any:
 
 
 def _with_room(bounds: Any, rows: PseudoRewardRows, arms: IntArray) -> Any:
-    """Return the state with room for the sums given some more arms, one for each trial."""
+    """Return the state with room for the sums given more arms, one for each trial that stopped."""
     sizes = [rows.read(arm) if isinstance(rows, LazyRows) else rows.n_arms for arm in arms.tolist()]
     used = int(bounds.used[0])
     needed, sums = used + sum(sizes), bounds.sums

@@ -32,11 +32,12 @@ class ArmStatistics(NamedTuple):
 class Bounds(NamedTuple):
     """State of a C-Bandit, as in `CorrelatedHistory` and `LeastBounds`.
 
-    sums float64 (S,): for each trial and arm pulled, the summed pseudo-rewards of all arms, or of
-    those about which the arm says anything; they begin at offset int64 (B, K), -1 for arms without
-    a pull, and used int64 (1,) numbers are in use. rows float64 (K, R, K) of the table, or store,
-    the rows that were computed on demand; the other one is None. unknown bool (K,); least float64
-    (B, K), the arm that it is given int64 (B, K), loose bool (B, K).
+    sums float64 (S,): for each trial and each arm k pulled, the summed pseudo-rewards of all arms,
+    or, with a store, of those about which k says anything. offset int64 (B, K): where the sums
+    given an arm begin, -1 without a pull. used int64 (1,): the size of the part of `sums` in use.
+    rows float64 (K, R, K): those of the whole table; or store, those computed on demand; the other
+    one is None. unknown bool (K,); least float64 (B, K), the arm that it is given int64 (B, K),
+    loose bool (B, K).
     """
 
     sums: FloatArray
@@ -63,7 +64,7 @@ class IndexWidth(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """The pulls and rewards that the means of WarmTS begin with: sums float64 (K,), and weight."""
+    """The prior of WarmTS: the sums of its rewards, float64 (K,), and its weight in pulls."""
 
     sums: FloatArray
     weight: float
@@ -160,7 +161,7 @@ def play_rounds(
         wanted: int64 (B,), the arm before whose pull each trial stopped; updated in place.
         seen: pulls, sums and means; updated in place.
         width: the width of the policy's index.
-        prior: what its means begin with; None for nothing, so that every arm without a pull has an
+        prior: the prior of its means; None for none, so that every arm without a pull has an
             infinite index.
         bounds: the state of a C-Bandit, updated in place; None for an agent without bounds.
         noise: the agent's random numbers for these rounds.
@@ -346,7 +347,7 @@ def _find_least(
 
 @_inlined
 def _position(store: SparseStore, k: int, arm: int) -> int:
-    """Find an arm among those about which arm k says anything; return -1 if it is not there."""
+    """Return the position of an arm among those about which arm k says anything, or -1."""
     first, stop = store.first[k], store.stop[k]
     low, high = first, stop
     while low < high:
@@ -362,7 +363,7 @@ def _position(store: SparseStore, k: int, arm: int) -> int:
 def _has_room(
     trial: int, arm: int, bounds: Bounds, rows: FloatArray | None, store: SparseStore | None
 ) -> bool:
-    """Make room for the sums given an arm, if its rows are there; return whether there is room."""
+    """Reserve room for the sums given an arm; return False without its rows or without room."""
     if bounds.offset[trial, arm] >= 0:
         return True
     size = 0

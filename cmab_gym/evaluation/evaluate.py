@@ -65,10 +65,10 @@ def evaluate(
         on_error: "raise" raises an error if an agent failed, after all others have finished;
             "keep" leaves the failure in the results.
         timeout: seconds that an agent may take for a round of the trials that it plays in lockstep;
-            reset() counts as a round. An agent that takes longer fails, the others go on. Agents
+            reset() counts as a round. An agent that takes longer fails; the others go on. Agents
             then run in worker processes, even with n_jobs=1. None sets no limit.
-        wait_for_workers: seconds to wait for a worker while the cluster has none; then the agents
-            that are not finished fail.
+        wait_for_workers: seconds to wait for a worker while the cluster has none; after that, all
+            unfinished agents fail.
         others: refused, with a message that names `env_kwargs`.
 
     Returns:

@@ -146,7 +146,7 @@ def draw_regret(axes: Axes, results: Results, lower_bound: LowerBound | None = N
 
 
 def _drawn_labels(labels: Sequence[str]) -> list[str]:
-    """Return the labels as drawn, numbered if they would not differ any more."""
+    """Return the labels as drawn, with numbers if some of them look the same."""
     names = [drawn(label, most=_LABEL) for label in short_labels(labels)]
     if len({*names}) == len(names):
         return names

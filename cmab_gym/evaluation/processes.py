@@ -1,4 +1,4 @@
-"""Calls in worker processes on this machine, each of which may die without harm to the others."""
+"""Call a function in worker processes on this machine; if one dies, the others go on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WorkerEnded(RuntimeError):
 
 
 class TimeUp(WorkerEnded):
-    """It ended since the time limit was reached; the text names the line of the user's code."""
+    """A worker process was ended by its time limit; the text names the line of the user's code."""
 
 
 class RemoteTraceback(Exception):
@@ -64,7 +64,7 @@ def outcomes(
 ) -> Iterator[tuple[int, Done | WorkerEnded]]:
     """Call a function in worker processes, once for each tuple of arguments.
 
-    The processes end at the end of the iteration, and when this process ends, however it does.
+    The processes end with the iteration, and when this process ends for any reason.
 
     Args:
         function: the function.
@@ -91,8 +91,8 @@ def outcomes(
             if outcome is None:
                 running -= 1
                 continue
-            index, returned, value = outcome
-            if not returned:
+            index, is_result, value = outcome
+            if not is_result:
                 raise value
             yield index, value
     finally:
@@ -102,7 +102,7 @@ def outcomes(
             worker.join()
 
 
-_Outcome = tuple[int, bool, Any]  # index of the job, whether the function returned, result or error
+_Outcome = tuple[int, bool, Any]  # the index of a job, and its `_Worker._outcome`
 
 
 class _Shared:
@@ -136,14 +136,14 @@ class _Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the process, whatever it does, and with it the thread."""
+        """Kill the process, which also ends the thread."""
         self._stopped = True
         if (process := self._process) is not None:
             process.kill()
 
     def join(self) -> None:
         """Wait for the end of the thread."""
-        if self._thread.ident is not None:  # Ctrl-C may have come before it was started
+        if self._thread.ident is not None:  # None if Ctrl-C came before it was started
             self._thread.join()
 
     def _work(self) -> None:
@@ -151,14 +151,14 @@ class _Worker:
         try:
             while not self._stopped and (job := self._left.next()):
                 self._done.put((job[0], *self._outcome(job[1])))
-        except BaseException as error:  # of the jobs' iterator
+        except BaseException as error:  # the iterator of the jobs raised it
             self._done.put((-1, False, error))
         finally:
             self._end()
             self._done.put(None)
 
     def _outcome(self, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
-        """Return whether the function returned, and its result or error."""
+        """Return True and the result, or a `WorkerEnded`; or False and an error to raise."""
         try:
             call = cloudpickle.dumps((self._function, arguments))
             returned, value, text = cloudpickle.loads(self._reply(call))
@@ -190,7 +190,7 @@ class _Worker:
         if self._process is None:
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(command(), stdin=pipe, stdout=pipe, env=self._env)  # noqa: S603
-        if self._stopped:  # meanwhile, so that `stop` did not see the process
+        if self._stopped:  # `stop` may have been called before there was a process
             self._process.kill()
         return self._process
 
@@ -203,7 +203,7 @@ class _Worker:
 
 
 def _ended(process: subprocess.Popen[bytes], text: str) -> WorkerEnded:
-    """Return the reason why a process has ended."""
+    """Return the error that says why a process has ended."""
     if text.startswith(TIME_IS_UP):
         error = TimeUp(line_in_dump(text))
         error.__cause__ = RemoteTraceback(f"\n{text}")

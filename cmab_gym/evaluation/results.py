@@ -110,7 +110,7 @@ class EvaluationError(ValueError):
 class EvaluationInterrupted(KeyboardInterrupt):
     """Ctrl-C ended an evaluation.
 
-    As a KeyboardInterrupt it ends the program, unless it is caught by name.
+    Like any KeyboardInterrupt it ends the program unless it is caught.
 
     Args:
         results: those of the agents that had finished all trials; the others count as failed. Kept
@@ -178,7 +178,7 @@ class Results:
         runs, checkpoints = self.finished, np.array(self.checkpoints)
         sizes = [run.regret.size for run in runs]
         trials = [np.repeat(np.arange(len(run.regret)), len(checkpoints)) for run in runs]
-        none = np.empty(0)  # so that there are types without any run
+        none = np.empty(0)  # so that the columns have types even without runs
         return {
             "agent": np.repeat(np.array([run.label for run in runs], dtype=object), sizes),
             "trial": np.concatenate([none.astype(np.int64), *trials]),

@@ -41,8 +41,7 @@ class Task:
         seed: seed of all random numbers.
         rounds, trials, checkpoints: as for `evaluate`.
         keys: position of environment and agent in the sweep ("environments[0]", "agents[1]").
-        folder: the folder that relative paths of data and agents are relative to; "" is the current
-            folder.
+        folder: where relative paths of data and agents start; "" is the current folder.
         parameters: the agent's parameters that the sweep gives as a mapping; `agent` includes
             them.
     """
@@ -198,7 +197,7 @@ def _list(key: str, value: Any) -> Sequence[Any]:
 
 
 def _each_once(key: str, values: Sequence[Any]) -> Sequence[Any]:
-    """Check that no value is in a list twice; what JSON cannot write is checked later."""
+    """Return a list in which no value occurs twice; values that JSON cannot write fail later."""
     seen = set()
     for value in values:
         try:

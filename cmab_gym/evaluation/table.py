@@ -1,4 +1,4 @@
-"""A Parquet table that holds some text besides its rows."""
+"""Parquet tables with texts in their metadata."""
 
 from __future__ import annotations
 

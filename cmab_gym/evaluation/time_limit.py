@@ -11,18 +11,18 @@ from typing import BinaryIO
 from cmab_gym.user_code import is_of_user
 
 TIME_IS_UP = "Timeout "  # the start of what faulthandler writes, as long as a reply's length
-_AGAIN = 0.1  # of the limit: the timer, which is a thread, is not started again in every round
+_AGAIN = 0.1  # share of the limit after which the timer, a thread, is started again
 
 
 class TimeLimit:
-    """Ends this process when a round takes longer than a limit, by up to a tenth.
+    """Ends this process when a round takes longer than a limit, at most a tenth of it later.
 
     The timer of faulthandler also ends a process whose native code holds the interpreter's lock.
     It first writes where each thread is.
 
     Args:
         seconds: the limit; None sets none.
-        report: file that gets the text.
+        report: the file to which the timer writes this; None sets no limit.
     """
 
     def __init__(self, seconds: float | None, report: BinaryIO | None) -> None:
@@ -31,7 +31,7 @@ class TimeLimit:
         self._started = -float("inf")
 
     def start_round(self) -> None:
-        """Start the time of a round; that of the round before is over."""
+        """Start the time of a round and end that of the round before."""
         if self._seconds is None:
             return
         now = time.monotonic()

@@ -29,7 +29,7 @@ replies: BinaryIO | None = None  # None in a process that is not a worker
 def serve() -> None:
     """Run calls, until this process is killed or the one that started it has ended."""
     global replies
-    with contextlib.suppress(OSError, AttributeError):  # other systems than Linux have no prctl
+    with contextlib.suppress(OSError, AttributeError):  # only Linux has prctl
         # The thread below can do nothing while an agent's native code holds the interpreter's lock.
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     signal.signal(signal.SIGINT, lambda number, frame: None)  # Ctrl-C: the parent decides
@@ -47,21 +47,21 @@ def serve() -> None:
 
 
 def _read(calls: BinaryIO, waiting: SimpleQueue[bytes]) -> None:
-    """Read calls; at the end of the input, the parent has ended: end this process at once."""
+    """Read calls; the input ends when the parent has ended: then end this process at once."""
     while length := calls.read(LENGTH):
         waiting.put(calls.read(int.from_bytes(length, "big")))
     os._exit(1)
 
 
 def _called(call: bytes) -> bytes:
-    """Return whether the function returned, with its result, or with its error and traceback."""
+    """Run a call; return the pickled reply: True and a result, or False, an error and traceback."""
     try:
         function, arguments = cloudpickle.loads(call)
         return _pickled((True, function(*arguments), ""))
     except BaseException as error:
         try:
             reply = _pickled((False, error, format_exc()))
-            pickle.loads(reply)  # noqa: S301 - many errors can be pickled and then not be read
+            pickle.loads(reply)  # noqa: S301 - many errors can be pickled but not unpickled
         except Exception:
             text = f"{type(error).__name__}: {error}"
             reply = _pickled((False, RuntimeError(text), format_exc()))

@@ -55,8 +55,8 @@ def workers_of(
     Args:
         n_jobs: number of processes on this machine; -1 is one per core.
         scheduler: address of a Dask scheduler.
-        wait_for_workers: seconds to wait for one while the cluster has no worker.
-        timeout: the time limit of the batches, which needs a process that can be ended.
+        wait_for_workers: seconds to wait for a worker while the cluster has none.
+        timeout: the time limit of the batches; with one, they never run in this process.
 
     Raises:
         ValueError: both are given, or the cluster cannot be used.

@@ -81,7 +81,7 @@ def train(
         "seconds": round(time.perf_counter() - start, 1),
     }
     if interruption is not None:
-        # Under another name: it must not replace an agent that was trained to the end.
+        # Under another name, so that it does not replace an agent that was trained to the end.
         path = path.with_name(f"{path.stem}-interrupted.zip")
         write_model(path, model, {**description, "interrupted": True})
         what = f"the agent after {model.num_timesteps:,} rounds is in {path}"

@@ -1,7 +1,7 @@
 """Observers: the observations of B trials, for the scalar wrappers (B = 1) and the vector ones.
 
-A bandit tells its observers of every round that it plays. So an observation is right whatever the
-wrappers inside do to actions, rewards and episodes.
+A bandit passes every round that it plays to its observers. So observations are right even if
+wrappers inside change actions, rewards or episodes.
 """
 
 from __future__ import annotations
@@ -183,14 +183,14 @@ class RewardScaler:
         self._last: FloatArray | None = None
 
     def begin(self) -> None:
-        """Begin new episodes; nothing changes."""
+        """Begin new episodes, without effect."""
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Keep the rewards of a round."""
         self._last = rewards.copy()
 
     def scaled(self, rewards: Any) -> Any:
-        """Scale the rewards of a step; those of a step that played no round stay as they are.
+        """Scale the rewards of a step; leave those of a step that played no round unchanged.
 
         Args:
             rewards: a float or float64 (B,).

@@ -68,7 +68,7 @@ def test_a_continuous_reward_outside_the_bounds_is_refused(agent):
 @pytest.mark.parametrize("agent", every_agent(), ids=repr)
 def test_an_agent_that_was_not_reset_says_so(agent):
     for call in (agent.act, lambda: agent.update(np.array([0]), np.array([1.0]))):
-        with pytest.raises(ValueError, match=r"plays no trials yet, .*: call reset\(problem, tri"):
+        with pytest.raises(ValueError, match=r"before its first reset: call reset\(problem, tri"):
             call()
     assert not hasattr(agent, "history")
 

@@ -9,15 +9,15 @@ from cmab_gym.agents.registry import INDEX_AGENTS, agent_class, agent_names, spl
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, say
 
-_FORMAT = "parameters and their defaults"
+_DEFAULTS = "parameters and their defaults"
 
 
 def run(_: argparse.Namespace) -> int:
-    """Print every agent, and what a prefix makes of an index policy."""
+    """Print every agent, and the versions of index policies that the prefixes name."""
     names = agent_names()
     classes = {name: agent_class(name) for name in names if not split_prefix(name)[0]}
     rows = [(name, _summary(cls), _parameters(cls)) for name, cls in classes.items()]
-    print_table(("name", "description", _FORMAT), rows, text=["description", _FORMAT])
+    print_table(("name", "description", _DEFAULTS), rows, text=["description", _DEFAULTS])
     say("\nA prefix gives an index policy's correlated version, with these parameters as well:\n")
     versions = [
         (prefix, " ".join(name for name in names if split_prefix(name)[0] == prefix), cls)
@@ -25,8 +25,8 @@ def run(_: argparse.Namespace) -> int:
         if prefix
     ]
     described = [(prefix, own, _summary(cls), _parameters(cls)) for prefix, own, cls in versions]
-    header = ("prefix", "names", "description", _FORMAT)
-    print_table(header, described, text=["names", "description", _FORMAT])
+    header = ("prefix", "names", "description", _DEFAULTS)
+    print_table(header, described, text=["names", "description", _DEFAULTS])
     extras: dict[str, list[str]] = {}
     for name, cls in classes.items():
         extras.setdefault(getattr(cls, "extra", ""), []).append(name)

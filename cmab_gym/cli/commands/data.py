@@ -57,7 +57,7 @@ def verify_data(chosen: argparse.Namespace) -> int:
 
 def print_path(chosen: argparse.Namespace) -> int:
     """Print where a data set is cached, or the cache folder."""
-    # Exactly, for a shell to use.
+    # Unchanged, for a shell: `say` would replace characters and wrap the path.
     print(cached_path(chosen.name) if chosen.name else cache_folder())  # noqa: T201
     return OK
 

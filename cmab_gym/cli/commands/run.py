@@ -29,11 +29,11 @@ def run(chosen: argparse.Namespace) -> int:
     with progress_bar("running", total, "rounds") as advance, without_survey_warnings():
         results, interruption = _evaluate(chosen, advance)
     try:
-        # Save first: a closed output must not lose the files.
+        # Save first, so that a closed output does not lose the files.
         if results.finished:
             _save(results, out, bound)
     finally:
-        # And print even if saving fails: a full disk must not lose the numbers.
+        # Print even if saving fails, so that a full disk does not lose the numbers.
         print_survey_notes(results.manifest["provenance"])
         failed = [run for run in results.runs if run.failure]
         print_failures(failed, chosen.option_of, chosen.debug)
@@ -72,7 +72,7 @@ def _evaluate(
 
 
 def _lower_bound(chosen: argparse.Namespace) -> LowerBound:
-    from cmab_gym.theory import NoBoundError, graves_lai_bound  # which load SciPy's optimizers
+    from cmab_gym.theory import NoBoundError, graves_lai_bound  # imports SciPy's optimizers
 
     try:
         return graves_lai_bound(find_model(chosen.env, chosen.env_kwargs))
