@@ -188,7 +188,7 @@ def test_the_main_job_prints_the_readmes_table(tmp_path, capsys):
     arguments[arguments.index("--out") + 1] = str(tmp_path)
     assert main(arguments) == 0
     printed = without_speed(capsys.readouterr().out)
-    (table,) = [block.text for block in BLOCKS if block.language == "text"]
+    (table,) = [block.text for block in blocks_of(README) if block.language == "text"]
     assert len(without_speed(table)) == 5  # with the header
     for row in without_speed(table):
         assert row in printed
