@@ -287,7 +287,7 @@ def test_failures_in_workers_are_told_too(tmp_path):
     )
     name = f"{path}:Bad"
     results = evaluate(TABULAR, [name, "ucb"], **SETTINGS, n_jobs=2, on_error="keep")
-    assert re.search(r"trial \d, round 1: act\(\)\[0\] is 7", results.failures[name])
+    assert re.search(r"trial \d, round 1: act\(\) returned 7", results.failures[name])
     assert [run.label for run in results.finished] == ["ucb"]
 
 

@@ -65,7 +65,7 @@ def test_what_is_loaded_is_what_was_saved(results, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"has no results.parquet"):
         Results.load(tmp_path / "elsewhere")
     results.to_pandas().to_parquet(tmp_path / "results.parquet")
-    with pytest.raises(ValueError, match=r"is not a table of Results\.save"):
+    with pytest.raises(ValueError, match=r"expected a table of Results\.save"):
         Results.load(tmp_path)
 
 

@@ -79,7 +79,7 @@ def test_real_ratings_replace_a_stand_in(tmp_path):
     rng = np.random.default_rng(0)
     path = tmp_path / "goodreads_interactions_poetry.json.gz"
     with gzip.open(path, "wt") as file:
-        for user in range(80):
+        for user in range(300):
             for book in rng.permutation(30)[:20]:
                 line = {
                     "user_id": f"u{user}",
