@@ -1,4 +1,4 @@
-"""Names that could harm what shows them."""
+"""Names that could disturb a terminal, a table or a picture."""
 
 HOSTILE = (
     "[bold red]x[/] & <b>]]> -- \\",  # markup

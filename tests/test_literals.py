@@ -1,4 +1,4 @@
-"""Values and keyword arguments, as text gives them."""
+"""Values and keyword arguments, read from text."""
 
 import pytest
 from hypothesis import given, settings

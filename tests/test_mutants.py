@@ -1,4 +1,4 @@
-"""Damaged files of every kind: they are read, or end in one error that names them.
+"""Damaged files of every kind are read, or raise one error that names them.
 
 CMAB_GYM_MUTANTS sets how many of each kind are tried; 250 are tried in a few minutes.
 """

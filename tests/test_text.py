@@ -1,4 +1,4 @@
-"""Any text is one line that changes nothing around it, wherever it is shown."""
+"""Any text becomes one line that cannot disturb the text around it."""
 
 import io
 import unicodedata
@@ -29,7 +29,7 @@ INVISIBLE = "\u200c\u200d\u200e"
         ("日本 \ud800", "日本 \ufffd"),
     ],
 )
-def test_what_is_shown(text, line):
+def test_unsafe_characters_are_replaced(text, line):
     assert shown(text) == line
 
 

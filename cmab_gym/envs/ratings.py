@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,14 +67,6 @@ def ratings_model(
         user, item, rating, category, time, segment_by, separator, encoding, quote, escape,
         not_rated, on_error,
     )  # fmt: skip
-    if isinstance(data, Survey):
-        chosen = (n_arms is not None, items is not None, genres, segment, min_test != 1)
-        if options.changed() or any(chosen):
-            raise ValueError(
-                "data is a Survey: expected only mask, pad and mask_seed; columns and arms are "
-                "chosen when a survey is taken"
-            )
-        return data.model(mask, pad, mask_seed)
     listed = None if items is None else tuple(items)
     choice = _ArmChoice(category != "", n_arms, listed, genres, genre_draw)
     plan = _Plan(
@@ -85,6 +77,13 @@ def ratings_model(
         _numbers("round_to", round_to),
         checks.whole_number("min_test", min_test, 1),
     )
+    if isinstance(data, Survey):
+        if options.changed() or plan != _Plan():
+            raise ValueError(
+                "data is a Survey: expected only mask, pad and mask_seed; the other arguments are "
+                "chosen when a survey is taken"
+            )
+        return data.model(mask, pad, mask_seed)
     if isinstance(data, str | Path):
         path = locate(data).resolve()
         file = (str(path), stamp(path))
@@ -108,11 +107,11 @@ class _ArmChoice:
         ValueError: more than one of n_arms, items and genres is given.
     """
 
-    by_category: bool
-    n_arms: int | None
-    items: tuple[Any, ...] | None
-    genres: str
-    genre_draw: int
+    by_category: bool = False
+    n_arms: int | None = None
+    items: tuple[Any, ...] | None = None
+    genres: str = ""
+    genre_draw: int = 0
 
     def __post_init__(self) -> None:
         if sum((self.n_arms is not None, self.items is not None, bool(self.genres))) > 1:
@@ -148,12 +147,12 @@ class _Plan:
         ValueError: both reward_support and round_to are given.
     """
 
-    arms: _ArmChoice
-    split: Split
-    method: Method
-    reward_support: tuple[float, ...] | None
-    round_to: tuple[float, ...] | None
-    min_test: int
+    arms: _ArmChoice = _ArmChoice()
+    split: Split = field(default_factory=Split)
+    method: Method = field(default_factory=Method)
+    reward_support: tuple[float, ...] | None = None
+    round_to: tuple[float, ...] | None = None
+    min_test: int = 1
 
     def __post_init__(self) -> None:
         if self.reward_support is not None and self.round_to is not None:

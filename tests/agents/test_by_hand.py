@@ -1,4 +1,4 @@
-"""Agents that are played by hand: what every agent refuses."""
+"""Agents played by hand: the rounds that every agent refuses."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_a_continuous_reward_outside_the_bounds_is_refused(agent):
 
 
 @pytest.mark.parametrize("agent", every_agent(), ids=repr)
-def test_an_agent_that_was_not_reset_says_so(agent):
+def test_an_agent_used_before_its_reset_raises_an_error(agent):
     for call in (agent.act, lambda: agent.update(np.array([0]), np.array([1.0]))):
         with pytest.raises(ValueError, match=r"before its first reset: call reset\(problem, tri"):
             call()

@@ -64,7 +64,7 @@ def test_no_number_is_cut_and_every_line_fits(rows, room):
 
 
 @given(line=WORDS, room=st.integers(2, 50))
-def test_wrapped_lines_hold_every_word_in_its_order(line, room):
+def test_wrapped_lines_keep_every_word_in_order(line, room):
     lines = wrapped(line, room)
     assert all(display_width(each) <= room for each in lines)
     assert "".join(lines).replace(" ", "") == line.replace(" ", "")

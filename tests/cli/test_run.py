@@ -179,7 +179,7 @@ def test_only_a_second_ctrl_c_interrupts_again():
             signal.raise_signal(signal.SIGINT)
 
 
-def test_a_terminal_that_is_closed_loses_no_result(tmp_path):
+def test_closing_the_terminal_loses_no_result(tmp_path):
     """One agent has finished and another one waits when the kernel sends SIGHUP."""
     ours, its = os.openpty()
     command = [sys.executable, "-m", "cmab_gym", *RUN, tmp_path / "out", "--agents", "random"]
@@ -219,7 +219,7 @@ def test_debug_prints_the_users_traceback(tmp_path, capsys):
     assert re.search(r"cannot be imported: JSONDecodeError: .*\(mine.py line 2\)\n", err)
 
 
-def test_a_picture_that_cannot_be_written_costs_no_numbers(tmp_path, capsys, monkeypatch):
+def test_numbers_are_printed_even_if_the_picture_cannot_be_written(tmp_path, capsys, monkeypatch):
     def full(results, path, **_):
         raise OSError(f"{path} could not be written (No space left on device)")
 

@@ -1,4 +1,4 @@
-"""Every command's tables in narrow terminals, and names that could harm a terminal."""
+"""Every command's tables in narrow terminals, and names that could disturb a terminal."""
 
 import csv
 import io
@@ -56,7 +56,7 @@ def test_a_narrow_terminal_shows_the_whole_summary_of_a_run(monkeypatch, tmp_pat
         assert all(display_width(line) <= columns for line in out.split("\n"))
 
 
-def test_bounds_that_say_nothing_are_not_written_as_numbers(capsys):
+def test_vacuous_bounds_are_not_printed_as_numbers(capsys):
     assert main(["inspect", "CMAB-Tabular-v0", "--set", "preset=table1-b"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "yes - more than T" in out  # 646,786 pulls in 5,000 rounds
@@ -65,7 +65,7 @@ def test_bounds_that_say_nothing_are_not_written_as_numbers(capsys):
 
 @pytest.fixture
 def hostile_ratings(tmp_path):
-    """Ratings of items whose names could harm a terminal, as arguments of a command."""
+    """Ratings of items whose names could disturb a terminal, as arguments of a command."""
     path = tmp_path / "ratings.csv"
     names = [name for name in HOSTILE if name and "\ud800" not in name]
     names.append("a\x1b[2J\x1b]0;t\x07b\x9b1mc\x00")

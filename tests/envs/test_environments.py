@@ -273,7 +273,7 @@ def test_a_reset_mask_may_not_leave_a_sub_environment_out():
         env.reset(options={"reset_mask": np.array([True, False])})
 
 
-def test_without_autoreset_episodes_begin_by_reset():
+def test_without_autoreset_only_reset_begins_episodes():
     modes = ("Disabled", "NextStep")
     env, other = (
         gym.make_vec("CMAB-Tabular-v0", num_envs=2, horizon=2, autoreset_mode=mode)

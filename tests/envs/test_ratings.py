@@ -144,15 +144,20 @@ def test_a_changed_folder_or_companion_is_read_again(tmp_path):
         assert "Newer" in ratings_model(data, n_arms=2).arm_names
 
 
-def test_a_survey_with_names_of_columns_is_refused(frame):
+def test_a_survey_with_arguments_of_its_making_is_refused(frame):
     survey = take_survey(
         given := Ratings.from_columns(
             frame["who"].to_numpy(), frame["what"].to_numpy(), frame["stars"].to_numpy()
         ),
         listed_arms(given, [0, 1]),
     )
-    with pytest.raises(ValueError, match="data is a Survey: expected only mask, pad and mask_seed"):
-        ratings_model(survey, user="who")
+    assert ratings_model(survey, pad=0.1).n_arms == 2
+    for name, value in (
+        *(("user", "who"), ("n_arms", 2), ("train_share", 0.1), ("method", "soft")),
+        *(("min_support", 5), ("round_to", [1, 5]), ("reward_support", [1, 5])),
+    ):
+        with pytest.raises(ValueError, match="data is a Survey: expected only mask, pad and mask"):
+            ratings_model(survey, **{name: value})
 
 
 def test_one_command_makes_a_plot_from_a_csv(frame, tmp_path, capsys):

@@ -95,7 +95,7 @@ def test_a_picture_shows_nothing_of_earlier_scenes():
     )
 
 
-def test_an_arm_with_few_pulls_looks_less_sure_than_one_with_many():
+def test_the_bar_of_an_arm_with_few_pulls_is_paler():
     screen = Screen(gym.make("CMAB-Tabular-v0").unwrapped.model, 500)
     for arm, reward in [(1, 1.0)] + [(0, 1.0), (0, 0.0)] * 200:
         screen.update(np.array([arm]), np.array([reward]))

@@ -1,4 +1,4 @@
-"""Archives, folders, pipes and devices: what is opened, what is refused, and in which time."""
+"""Archives, folders, pipes and devices: which are read, which are refused, and how fast."""
 
 import gzip
 import os
@@ -12,7 +12,7 @@ from cmab_gym.envs_data import ReadOptions, archive, read_ratings
 CSV = b"user_id,book_id,rating\n1,2,3\n"
 
 
-def test_a_folder_is_the_files_that_it_holds_directly(tmp_path):
+def test_of_a_folder_only_the_files_directly_inside_are_read(tmp_path):
     nested = tmp_path / "nested"
     nested.mkdir()
     (nested / "ratings.csv").write_bytes(CSV)

@@ -170,7 +170,7 @@ def test_a_link_in_the_cache_is_read_but_never_written(site, unknown, folder, tm
     assert site.requests == []
 
 
-def test_a_folder_in_the_cache_is_no_data_set(unknown, folder):
+def test_a_folder_in_the_cache_is_not_a_data_set(unknown, folder):
     (folder / "own.zip").mkdir()
     with pytest.raises(ValueError, match=r"own\.zip is a folder: expected the file of 'own'"):
         verify(unknown)

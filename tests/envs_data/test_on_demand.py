@@ -1,4 +1,4 @@
-"""Rows that are computed on demand are those of the whole table, to the bit."""
+"""Rows computed on demand equal those of the whole table, to the bit."""
 
 from unittest.mock import patch
 
@@ -49,7 +49,7 @@ def both(seed, **kwargs):
 @pytest.mark.parametrize("name", METHODS)
 @settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([0, 0.3, 0.7, 1]), st.booleans())
-def test_rows_on_demand_are_those_of_the_table(name, seed, min_support, mask, padded):
+def test_rows_on_demand_equal_those_of_the_table(name, seed, min_support, mask, padded):
     made = both(seed, method=Method(name, min_support=min_support, delta=0.2))
     if made is None:
         return
@@ -87,7 +87,7 @@ def test_agents_choose_the_same_arms_with_rows_on_demand(name):
             assert_array_equal(agents[1].allowed_arms(), agents[1].history.competitive)
 
 
-def test_what_needs_the_whole_table_says_at_which_size_it_stops():
+def test_errors_for_too_large_tables_name_the_limit():
     model: BanditModel = model_on_demand()
     agent = CBandit(UCB())
     agent.reset(model.problem, 1, 0)

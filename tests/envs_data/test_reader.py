@@ -277,7 +277,7 @@ QUOTED = b"u,t,i,r\n1,x,3,4\n"
     ],
 )
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
-def test_lines_are_never_lost_unseen(content, line, on_error, tmp_path):
+def test_no_line_is_lost_silently(content, line, on_error, tmp_path):
     path = tmp_path / "r.csv"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"r.csv line {line} (is|begins with) .*2,"):

@@ -71,7 +71,7 @@ def test_rounding_moves_a_mean_by_at_most_half_a_step(decimals):
     assert (np.abs(model.means - stars.mean(axis=0)) <= 0.5).all()
 
 
-def test_rounding_makes_a_survey_of_decimals_say_something(decimals):
+def test_rounding_makes_a_survey_of_decimals_informative(decimals):
     with pytest.warns(SparseSurveyWarning):
         ratings_model(decimals, items=[0, 1])
     model = ratings_model(decimals, items=[0, 1], round_to=STARS)

@@ -1,4 +1,4 @@
-"""How many pseudo-rewards of a survey are unknown, and that a survey says so."""
+"""The share of a survey's unknown pseudo-rewards, its note and its warning."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_the_share_counts_the_entries_that_a_pull_can_show():
     assert share(survey_of([*TRAINING, *seldom])) == 0
 
 
-def test_few_ratings_count_as_none():
+def test_entries_with_too_few_ratings_are_unknown():
     survey = survey_of([*TRAINING, *TEST, (11, 7, 5)], min_support=2)
     assert share(survey) == 2 / 6
     with pytest.warns(SparseSurveyWarning, match=r"100.0 % .* \(based on fewer than 3 ratings\)"):
@@ -62,7 +62,7 @@ def test_decimal_ratings_are_nearly_all_unknown():
         assert share(survey_of(rows, 90)) == 1
 
 
-def test_half_of_the_entries_unknown_is_noted_but_no_warning():
+def test_half_unknown_entries_give_a_note_but_no_warning():
     survey = survey_of([*TRAINING, *TEST, (11, 7, 1), (12, 8, 3)])
     assert share(survey) == 4 / 8
     note = unknown_note(survey.provenance)
@@ -71,7 +71,7 @@ def test_half_of_the_entries_unknown_is_noted_but_no_warning():
         survey_of([*TRAINING, *TEST, (11, 7, 1), (12, 8, 3), (13, 8, 4)])
 
 
-def test_nothing_is_noted_without_unknown_entries_or_without_a_survey():
+def test_there_is_no_note_without_unknown_entries_or_without_a_survey():
     assert unknown_note({"unknown_share": 0.0, "method": {"min_support": 1}}) == ""
     assert unknown_note({}) == ""
 
@@ -81,7 +81,7 @@ def test_a_single_arm_has_no_unknown_entries():
 
 
 @pytest.mark.parametrize(("task", "expected"), [("genre", 0), ("movie", 0.0064), ("book", 0.21)])
-def test_bundled_surveys_know_their_share(task, expected):
+def test_bundled_surveys_record_their_unknown_share(task, expected):
     source = "goodreads" if task == "book" else "movielens"
     survey = bundled_survey(SurveySpec(source, task, 0.5))
     assert share(survey) == pytest.approx(expected, rel=0.1)

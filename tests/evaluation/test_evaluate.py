@@ -297,7 +297,7 @@ class Interrupts(Plain):
 
 
 @pytest.mark.parametrize(("on_error", "n_jobs"), [("keep", 1), ("raise", 1), ("keep", 2)])
-def test_an_interruption_stays_one_and_carries_what_was_finished(on_error, n_jobs):
+def test_an_interruption_is_raised_with_the_finished_results(on_error, n_jobs):
     agents = {"ucb": "ucb", "stops": Interrupts(), "ts": Plain()}
     with pytest.raises(EvaluationInterrupted) as caught:
         evaluate(TABULAR, agents, **SETTINGS, n_jobs=n_jobs, on_error=on_error)
@@ -332,7 +332,7 @@ def test_an_agent_that_exits_ends_only_itself(agent):
 
 
 class Vandal(Plain):
-    """Changes the table, by all that NumPy offers."""
+    """Tries every way that NumPy offers to change the table."""
 
     def reset(self, problem, rng):
         super().reset(problem, rng)

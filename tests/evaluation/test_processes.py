@@ -88,6 +88,6 @@ def test_workers_end_when_their_parent_is_killed(hangs, tmp_path):
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), "1"])
-def test_a_limit_is_a_time(timeout):
+def test_a_timeout_must_be_a_positive_number(timeout):
     with pytest.raises(ValueError, match=r"timeout=.*: expected a number above 0"):
         evaluate("CMAB-Tabular-v0", ["ucb"], 20, 4, timeout=timeout)

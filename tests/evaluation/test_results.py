@@ -147,7 +147,7 @@ def test_at_every_moment_a_run_can_be_loaded_whole(tmp_path):
         assert own[-1] == ["True", "True"]
 
 
-def test_pictures_of_another_run_do_not_stay(results, tmp_path):
+def test_pictures_of_an_earlier_run_are_deleted(results, tmp_path):
     for name in ("regret.png", "regret.svg", "mine.png"):
         (tmp_path / name).touch()
     results.save(tmp_path)
@@ -191,7 +191,7 @@ def fails_to_open(part):
     part.write_text("")
 
 
-def test_what_a_killed_process_left_behind_is_deleted_later(tmp_path):
+def test_temporary_files_of_killed_processes_are_deleted_later(tmp_path):
     target, left = tmp_path / "file", tmp_path / ".file.1-ab.partial"
     for age, stays in ((60, True), (7200, False)):
         left.touch()
@@ -200,7 +200,7 @@ def test_what_a_killed_process_left_behind_is_deleted_later(tmp_path):
         assert left.exists() == stays
 
 
-def test_text_that_a_spreadsheet_would_run_gets_an_apostrophe(tmp_path):
+def test_text_that_looks_like_a_formula_gets_an_apostrophe(tmp_path):
     frame = pd.DataFrame({"agent": ["=1+1", "@x", "-x", "c-ucb"], "regret": [-1.5, 0, 1, 2]})
     write_csv(tmp_path / "x.csv", frame)
     lines = (tmp_path / "x.csv").read_text().split()

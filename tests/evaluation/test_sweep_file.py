@@ -44,7 +44,7 @@ def read(tmp_path, text):
 
 
 @pytest.mark.parametrize("text", VALUES)
-def test_a_value_means_what_it_means_on_the_command_line(tmp_path, text):
+def test_values_are_read_as_on_the_command_line(tmp_path, text):
     chosen = parser().parse_args(["inspect", "CMAB-Tabular-v0", "--set", f"key={text}"])
     value = chosen.env_kwargs["key"]
     found = read(tmp_path, f"block: {text}\nflow: [{text}]\nquoted: '{text}'\n")
@@ -118,7 +118,7 @@ def test_a_hostile_value_is_one_short_error_of_the_command(tmp_path, capsys, val
         ),
     ],
 )
-def test_what_is_given_twice_or_too_often_is_named(changes, message):
+def test_errors_name_values_that_are_given_twice_or_too_often(changes, message):
     plan = {"environments": ["CMAB-Tabular-v0"], "agents": ["ucb"], **changes}
     with pytest.raises(ValueError, match=message):
         Sweep(**plan).tasks()

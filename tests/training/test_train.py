@@ -1,4 +1,4 @@
-"""Training of agents, the file they are saved in, and what they play."""
+"""Training of agents, the files they are saved in, and the arms they pull."""
 
 import io
 import json

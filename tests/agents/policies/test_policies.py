@@ -72,7 +72,7 @@ def test_warm_ts_draws_around_the_mean_of_survey_and_rewards():
 
 
 @pytest.mark.parametrize("policy", [WarmTS(), SurveyGreedy()])
-def test_without_a_survey_the_error_says_where_there_is_one(policy):
+def test_without_a_survey_the_error_names_environments_that_have_one(policy):
     with pytest.raises(ValueError, match=r"no survey_means: expected .* as CMAB-MovieLens-v0"):
         index(policy)
 
