@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cmab_gym.envs_data.archive import Files
 from cmab_gym.envs_data.scan import ItemCounts, Scan
-from cmab_gym.envs_data.text import Text, lines
+from cmab_gym.envs_data.text_file import TextFile, lines
 
 _SKIP = "correct it, or pass on_error='skip'"
 _QUOTES = (
@@ -32,7 +32,7 @@ class TextScan:
     """The scan of a text file, and the file itself, which has the numbers and text of its lines."""
 
     files: Files
-    text: Text
+    text: TextFile
     scan: Scan
 
     def lost_lines(self, counts: ItemCounts) -> int:

@@ -9,7 +9,7 @@ from cmab_gym.envs_data.archive import Files
 from cmab_gym.envs_data.layout import Layout, candidates, header_of, json_object, read_head
 from cmab_gym.envs_data.options import ReadOptions
 from cmab_gym.envs_data.tables import find_table, read_columns
-from cmab_gym.envs_data.text import first_line
+from cmab_gym.envs_data.text_file import first_line
 
 _MOVIELENS = Layout(
     "MovieLens", time="time", bounds=(0.5, 5), items="movies", whole_ids=True, pair_item="item"

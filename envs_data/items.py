@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from cmab_gym.envs_data import text
+from cmab_gym.envs_data import text_file
 from cmab_gym.envs_data.archive import Files, is_companion
 from cmab_gym.envs_data.layout import Layout, header_of, json_object, read_head
 from cmab_gym.files import UnreadableError, reading
@@ -54,7 +54,7 @@ def read_items(files: Files, layout: Layout, wanted: Sequence[Any]) -> Items:
         if name == layout.name or name.rpartition("/")[0] != folder:
             continue
         is_expected = is_companion(name, layout.items)
-        line = text.first_line(read_head(files, name, needed=is_expected))[1].strip()
+        line = text_file.first_line(read_head(files, name, needed=is_expected))[1].strip()
         header = set(header_of(line))
         if layout.items == "movies" and (parse := _movie_parser(line, header)):
             _read_movies(files, name, parse, items)
@@ -118,7 +118,7 @@ def _parse_csv(line: str) -> _Movie:
 
 def _lines(files: Files, name: str) -> Iterator[tuple[int, str]]:
     """Number and decode the lines of a file: UTF-8, or Latin-1 where that fails."""
-    for number, raw in text.lines(files.blocks(name), files.title(name)):
+    for number, raw in text_file.lines(files.blocks(name), files.title(name)):
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:

@@ -20,7 +20,7 @@ from cmab_gym.envs_data.layout import Layout, with_columns
 from cmab_gym.envs_data.options import ReadOptions
 from cmab_gym.envs_data.ratings import Ratings, coded, positions_of
 from cmab_gym.envs_data.scan import ItemCounts, Rows, Scan, open_frame_scan, open_scan
-from cmab_gym.envs_data.text import prepare
+from cmab_gym.envs_data.text_file import prepare
 from cmab_gym.envs_data.users import read_segments
 from cmab_gym.files import checksum
 

@@ -18,7 +18,7 @@ from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 from cmab_gym.envs_data.archive import Files
 from cmab_gym.envs_data.column_types import Reading, read_id, read_label, read_rating, read_time
 from cmab_gym.envs_data.layout import Layout
-from cmab_gym.envs_data.text import LONGEST_LINE, Text
+from cmab_gym.envs_data.text_file import LONGEST_LINE, TextFile
 from cmab_gym.files import reading
 
 _MEMORY = "1GB"  # limit for DuckDB, which then spills to a temporary folder
@@ -207,7 +207,7 @@ class Scan:
 
 
 @contextmanager
-def open_scan(files: Files, layout: Layout, text: Text | None) -> Iterator[Scan]:
+def open_scan(files: Files, layout: Layout, text: TextFile | None) -> Iterator[Scan]:
     """Open a ratings file for scanning.
 
     Args:
@@ -296,7 +296,7 @@ def _connected(scratch: str) -> Iterator[Any]:
         connection.close()
 
 
-def _text_source(layout: Layout, text: Text) -> Callable[[str], str]:
+def _text_source(layout: Layout, text: TextFile) -> Callable[[str], str]:
     """Return `Scan.source` of a text file, with all options, so that DuckDB guesses none."""
     path = sql_text(glob.escape(str(text.path)))
     if layout.kind == "json":

@@ -16,7 +16,7 @@ from cmab_gym.envs_data.layout import (
     with_columns,
 )
 from cmab_gym.envs_data.options import ReadOptions
-from cmab_gym.envs_data.text import first_line
+from cmab_gym.envs_data.text_file import first_line
 from cmab_gym.files import reading
 
 _NOT_AN_ID = {dict: "a JSON object", list: "a JSON array", bool: "true or false"}

@@ -11,7 +11,7 @@ import numpy as np
 from cmab_gym.arrays import AnyArray
 from cmab_gym.envs_data.archive import Files, is_companion
 from cmab_gym.envs_data.layout import Layout, read_head
-from cmab_gym.envs_data.text import first_line, lines
+from cmab_gym.envs_data.text_file import first_line, lines
 from cmab_gym.files import UnreadableError
 
 # A line of users.dat: user, gender, age (the lowest of its bracket), occupation, zip code.

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
+from cmab_gym.evaluation.parquet import read_table, write_table
 from cmab_gym.evaluation.processes import RemoteTraceback
-from cmab_gym.evaluation.table import read_table, write_table
 from cmab_gym.files import checksum, reading, write_all
 from cmab_gym.text import shown
 

@@ -20,7 +20,7 @@ _LF, _CR = 10, 13
 
 
 @dataclass(frozen=True)
-class Text:
+class TextFile:
     """A text file that DuckDB can read.
 
     Args:
@@ -34,7 +34,7 @@ class Text:
     n_lines: int
 
 
-def prepare(files: Files, name: str, encoding: str = "utf-8") -> Text:
+def prepare(files: Files, name: str, encoding: str = "utf-8") -> TextFile:
     """Count the lines of a text file; rewrite the file if DuckDB could not read it.
 
     Raises:
@@ -44,11 +44,11 @@ def prepare(files: Files, name: str, encoding: str = "utf-8") -> Text:
     if utf8 and not files.head(name).startswith(codecs.BOM_UTF8):
         n_lines = _count(files.blocks(name))
         if n_lines is not None:
-            return Text(files.on_disk(name), files.is_gzip(name), n_lines)
+            return TextFile(files.on_disk(name), files.is_gzip(name), n_lines)
     what = files.title(name)
     path = files.write(_rewritten(files.blocks(name), "utf-8-sig" if utf8 else encoding, what))
     rewritten = Files(path, (path.name,), files.scratch)
-    return Text(path, False, _count(rewritten.blocks(path.name)) or 0)
+    return TextFile(path, False, _count(rewritten.blocks(path.name)) or 0)
 
 
 def lines(blocks: Iterable[bytes], what: str) -> Iterator[tuple[int, bytes]]:
