@@ -8,7 +8,7 @@ from dataclasses import replace
 from cmab_gym.envs_data.archive import Files
 from cmab_gym.envs_data.layout import Layout, candidates, header_of, json_object, read_head
 from cmab_gym.envs_data.options import ReadOptions
-from cmab_gym.envs_data.tables import find_table, read_columns
+from cmab_gym.envs_data.tables import IF_A_ROW, find_table, read_columns
 from cmab_gym.envs_data.text_file import first_line
 
 _MOVIELENS = Layout(
@@ -23,7 +23,8 @@ _JSON = replace(_GOODREADS, kind="json")
 # The pattern of the first line, and the layout.
 _BY_FIRST_LINE = (
     (re.compile(r"\d+\t\d+\t\d\t\d+"), replace(_WITHOUT_HEADER, delimiter="\t", bounds=(1, 5))),
-    (re.compile(r"\d+::\d+::[\d.]+::\d+"), replace(_WITHOUT_HEADER, delimiter="::")),
+    # Ids with leading zeros are text, and not of MovieLens.
+    (re.compile(r"[1-9]\d*::[1-9]\d*::[\d.]+::\d+"), replace(_WITHOUT_HEADER, delimiter="::")),
 )
 # The layout, and the columns that it needs in addition to user, item and rating.
 _BY_HEADER = (
@@ -105,8 +106,8 @@ def _unknown_format(files: Files, options: ReadOptions) -> str:
     if table is not None and len(table.columns) > 2:
         return (
             f"{files.path} is not in a known format, but a table with the columns "
-            f"{list(table.columns)}: name three of them with user=, item= and rating=, or, if they "
-            f"are a row, pass positions: user=0, item=1 and rating=2; without names {expected}"
+            f"{list(table.columns)}: name three of them with user=, item= and rating=, "
+            f"{IF_A_ROW}; without names {expected}"
         )
     holds = "" if files.is_single else f" (its files: {list(files.names[:8])})"
     return (

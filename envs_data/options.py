@@ -106,7 +106,11 @@ class ReadOptions:
             )
 
     def check_columns(
-        self, table: str, header: Sequence[Any], fold: Callable[[Any], Any] = lambda name: name
+        self,
+        table: str,
+        header: Sequence[Any],
+        fold: Callable[[Any], Any] = lambda name: name,
+        hint: str = "",
     ) -> None:
         """Check that a table has each of the columns once.
 
@@ -114,6 +118,7 @@ class ReadOptions:
             table: what to call the table in an error.
             header: the names of its columns.
             fold: function of a name; columns with the same result cannot be told apart.
+            hint: ends the error of a missing column.
 
         Raises:
             ValueError: a column is not given, is missing, or is there several times.
@@ -123,7 +128,7 @@ class ReadOptions:
             if column not in header:
                 raise ValueError(
                     f"{role}={column!r} is not a column of {table}, which has {list(header)}: "
-                    f"name one of them by {role}="
+                    f"name one of them by {role}={hint}"
                 )
             same = [name for name in header if fold(name) == fold(column)]
             if len(same) > 1:

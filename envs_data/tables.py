@@ -20,6 +20,7 @@ from cmab_gym.envs_data.text_file import first_line
 from cmab_gym.files import reading
 
 _NOT_AN_ID = {dict: "a JSON object", list: "a JSON array", bool: "true or false"}
+IF_A_ROW = "or, if they are a row, pass positions: user=0, item=1 and rating=2"
 _DELIMITERS = (",", ";", "\t", "|", "::")
 
 
@@ -42,12 +43,13 @@ def find_table(files: Files, options: ReadOptions) -> Layout:
     tables = [each for name in candidates(files) if (each := read_columns(files, name, options))]
     if not tables:
         raise ValueError(
-            f"{files.path} holds no table: expected a CSV or Parquet file, or JSON lines"
+            f"{files.path} holds no table: expected a CSV or Parquet file, or JSON lines; for "
+            "text with another separator than , ; | :: and tab pass separator=, and for text that "
+            "is not UTF-8 encoding="
         )
     if len(tables) == 1:
         chosen = tables
-        # DuckDB ignores the case of names.
-        options.check_columns(files.title(tables[0].name), tables[0].columns, _fold)
+        _check_columns(files, tables[0], options)
     else:
         chosen = [table for table in tables if set(options.columns.values()) <= set(table.columns)]
     if len(chosen) != 1:
@@ -57,7 +59,7 @@ def find_table(files: Files, options: ReadOptions) -> Layout:
             f"{list(options.columns.values())}: expected one; pass its own path ({listed})"
         )
     table = chosen[0]
-    options.check_columns(files.title(table.name), table.columns, _fold)
+    _check_columns(files, table, options)
     for role in {"user", "item", "category"} & options.columns.keys():
         _check_json_id(files.title(table.name), options.columns[role], table.row)
     columns = tuple(map(str, table.columns))
@@ -83,6 +85,15 @@ def read_columns(files: Files, name: str, options: ReadOptions) -> Table | None:
     if options.by_position:
         return Table(name, "csv", tuple(range(len(header))), delimiter)
     return Table(name, "csv", tuple(header), delimiter, number)
+
+
+def _check_columns(files: Files, table: Table, options: ReadOptions) -> None:
+    has_number = any(name.strip("+-").isdecimal() for name in map(str, table.columns))
+    is_row = has_number and not options.by_position
+    # DuckDB ignores the case of names.
+    options.check_columns(
+        files.title(table.name), table.columns, _fold, f"; {IF_A_ROW}" if is_row else ""
+    )
 
 
 def _check_json_id(table: str, column: Any, row: Mapping[str, Any]) -> None:

@@ -195,14 +195,16 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
                 True for every sub-environment. Other options are ignored.
 
         Raises:
-            ValueError: there is not one seed for each sub-environment, or reset_mask is False for a
-                sub-environment.
+            ValueError: there is not one seed for each sub-environment, or reset_mask is not True
+                for each.
         """
-        if options and not np.all(options.get("reset_mask", True)):
+        everywhere = np.ones(self.num_envs, np.bool_)
+        if options and not np.array_equal(options.get("reset_mask", everywhere), everywhere):
             raise ValueError(
-                f"reset_mask={options['reset_mask']}: expected True for every sub-environment, "
-                "since their episodes run in lockstep, in the same round; leave it out, or make "
-                'the environment with vectorization_mode="sync"'
+                f"reset_mask={options['reset_mask']}: expected True for each of the "
+                f"{self.num_envs} sub-environments, since their episodes run in lockstep, in the "
+                "same round; leave it out, or make the environment with "
+                'vectorization_mode="sync"'
             )
         self._seed(seed)
         self._round_played = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from traceback import format_exception
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 TABLE, MANIFEST = "results.parquet", "manifest.json"
 PICTURES = ("regret.png", "regret.svg", "regret.pdf")
+_WIDEST_NAME = 60  # columns of a terminal
 _TEXT, _DIGEST = "cmab_gym_manifest", "cmab_gym_sha256"  # keys of the table's metadata
 _SUMMARY = ["agent", "regret", "sd", "low", "high", "best_arm_share", "rounds_per_second"]
 
@@ -143,7 +145,7 @@ class Results:
 
     def __str__(self) -> str:
         table = self.summary()
-        table["agent"] = table["agent"].map(shown)
+        table["agent"] = table["agent"].map(partial(shown, most=_WIDEST_NAME))
         return f"{self!r}\n{table.to_string(index=False, float_format='%.2f')}"
 
     @property

@@ -267,10 +267,9 @@ def test_autoreset_modes_are_given_by_name_or_by_gymnasiums_enumeration():
 def test_a_reset_mask_may_not_leave_a_sub_environment_out():
     env = gym.make_vec("CMAB-Tabular-v0", num_envs=2)
     env.reset(options={"reset_mask": np.array([True, True])})
-    with pytest.raises(
-        ValueError, match="expected True for every sub-environment, since their episodes"
-    ):
-        env.reset(options={"reset_mask": np.array([True, False])})
+    for mask in ([True, False], [True], [True, True, True], 3):
+        with pytest.raises(ValueError, match="expected True for each of the 2 sub-environments"):
+            env.reset(options={"reset_mask": np.array(mask)})
 
 
 def test_without_autoreset_only_reset_begins_episodes():

@@ -164,6 +164,10 @@ def test_wrong_columns_are_named_with_the_columns_there(tmp_path):
         ValueError, match=r"user='user' is not a column of .*t.csv.*'who'.*by user="
     ):
         read_ratings(path, ReadOptions("user", "what", "score"))
+    FRAME.to_csv(path, index=False, sep="^")
+    with pytest.raises(ValueError, match=r"holds no table: .* pass separator=, .* encoding="):
+        read_ratings(path, ReadOptions("who", "what", "score"))
+    FRAME.to_csv(path, index=False)
     with pytest.raises(ValueError, match=r"rating= is not given: .*; .*t.csv has \['who'"):
         read_ratings(path, ReadOptions("who", "what"))
     with pytest.raises(ValueError, match="item='movie' is not a column of the frame"):
@@ -217,8 +221,9 @@ def test_the_source_of_another_table_is_the_name_of_its_file(tmp_path):
 def test_movietweetings_is_read_by_positions(tmp_path):
     path = tmp_path / "ratings.dat"
     path.write_text("1::0114508::8::1381006850\n2::0208092::10::1586466072\n2::0358273::0::158\n")
-    with pytest.raises(ValueError, match=r"0114508.*leading zeros"):
-        read_ratings(path)
+    for options in (ReadOptions(), OPTIONS):
+        with pytest.raises(ValueError, match=r"0114508.*if they are a row, pass positions: user=0"):
+            read_ratings(path, options)
     read = read_ratings(path, ReadOptions(0, 1, 2, time=3))
     assert read.item_ids.tolist() == ["0114508", "0208092", "0358273"]
     assert (read.stars.tolist(), read.times.tolist()[0]) == ([8, 10, 0], 1381006850)
