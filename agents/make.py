@@ -77,7 +77,7 @@ def named_agent(name: str, folder: str | Path = "", /, **parameters: Any) -> Age
 
     Args:
         name: as for `make_agent`.
-        folder: what the path of a file is relative to; "" is the current folder.
+        folder: where relative paths of files start; "" is the current folder.
         parameters: as for `make_agent`.
 
     Raises:

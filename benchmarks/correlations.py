@@ -38,7 +38,7 @@ class Setting(NamedTuple):
     method: str = "mean"
 
     def __str__(self) -> str:
-        """Show what counts: without correlations, the agent alone."""
+        """Name the agent, and the pseudo-rewards if it uses them."""
         if not self.agent.startswith("c-"):
             return f"`{self.agent}`"
         return f"`{self.agent}`, `pad={self.pad:g}`, `method={self.method}`"
@@ -60,7 +60,7 @@ SETTINGS = {
 
 def regret(agent: str, env_id: str, trials: int = TRIALS, **env_kwargs: Any) -> FloatArray:
     """Return the mean regret after each of ROUNDS."""
-    trials = 1 if agent == "survey-greedy" else trials  # all its trials are alike
+    trials = 1 if agent == "survey-greedy" else trials  # all its trials are equal
     results = evaluate(
         env_id, [agent], ROUNDS[-1], trials, env_kwargs=env_kwargs, checkpoints=ROUNDS
     )

@@ -1,4 +1,4 @@
-"""Put a load on one folder and on one process, and check that nothing is lost and nothing grows.
+"""Load one folder and one process, and check that no result is lost and memory does not grow.
 
 python benchmarks/load.py            # a few minutes
 python benchmarks/load.py --tasks 500 --steps 100000

@@ -64,7 +64,7 @@ def _keyword_value(name: str, node: ast.expr) -> Any:
         return ast.literal_eval(node)
     except _UNREADABLE:
         raise ValueError(
-            f"the value of {name}= is neither a number nor a word: put a text in quotes"
+            f"the value of {name}= is neither a number nor a word: put text in quotes"
         ) from None
 
 

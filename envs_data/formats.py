@@ -1,4 +1,4 @@
-"""The formats of ratings files, told apart by their content."""
+"""The known formats of ratings files, recognised by their content."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _layout(files: Files, name: str, options: ReadOptions) -> Layout | None:
 
 
 def _unknown_format(files: Files, options: ReadOptions) -> str:
-    """Say what a file or folder holds, and how to read it all the same."""
+    """Return the error for files in no known format: what they hold, and how to read them."""
     table = read_columns(files, files.names[0], options) if files.is_single else None
     expected = f"expected {SUPPORTED}"
     if table is not None and len(table.columns) > 2:

@@ -82,7 +82,7 @@ def read_ratings(
 
 
 def frame_ratings(frame: Any, options: ReadOptions) -> Ratings:
-    """Take ratings from a pandas frame, whose columns are judged like those of a Parquet file.
+    """Take ratings from a pandas frame, whose columns are checked like those of a Parquet file.
 
     Raises:
         ValueError: `frame` is not a frame, lacks a column, or has a row without an id or a rating;

@@ -235,7 +235,7 @@ def take_survey(
                 "another split"
             )
     table: FloatArray | RatingsOnDemand = RatingsOnDemand(training, method, bounds)
-    whole: dict[str, Any] = {}  # what needs the whole table
+    whole: dict[str, Any] = {}  # provenance that needs the whole table
     if is_small(len(names), support.size):
         table = method.upper(training, bounds)
         whole = {

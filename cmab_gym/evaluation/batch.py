@@ -152,7 +152,7 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
             if compiled is None:
                 limit.start_round()
                 agent.reset(env.unwrapped.problem, n_trials, streams)
-        start = time.perf_counter()  # without what the agent loads when it is first used
+        start = time.perf_counter()  # after the agent's imports and compilation
         if compiled is not None:
             recorded = _run_compiled(compiled, rounds, report)
         else:
@@ -227,12 +227,12 @@ class _Report:
 
 
 class ErrorContext:
-    """Turns whatever an agent raises into an `AgentError` that names agent, trial and round.
+    """Turns any error of an agent into an `AgentError` that names agent, trial and round.
 
     One object serves all rounds: a generator-based context manager would add 5 us per round.
 
     Args:
-        batch: what is run.
+        batch: the batch that runs.
 
     Attributes:
         round: the current round, which the caller sets.

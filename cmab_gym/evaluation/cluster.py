@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LISTEN_SECONDS = 5.0  # how long to try an address at which nothing listens: it may be starting
 CONNECT_SECONDS = 20
-WARN_SECONDS = 5.0  # when to say so: a worker that is restarted takes a few seconds
+WARN_SECONDS = 5.0  # without workers before a warning: restarting one takes a few seconds
 _CLOSE_SECONDS = 5.0
 _LOOK_SECONDS = 1.0  # without a result, between looks at the workers
 

@@ -78,7 +78,7 @@ def evaluate(
         TypeError: an argument is unknown.
         ValueError: an argument is wrong.
         EvaluationError: an agent failed; `error.results` holds those of the others.
-        EvaluationInterrupted: Ctrl-C was pressed (a KeyboardInterrupt, whatever `on_error` is);
+        EvaluationInterrupted: Ctrl-C was pressed (a KeyboardInterrupt, with any `on_error`);
             `error.results` holds those of the agents that had finished.
     """
     if others:

@@ -1,4 +1,4 @@
-"""Observations that show a learner the history, and what the pseudo-rewards say about it."""
+"""Observations that show a learner the history, pseudo-rewards, and bounds from both."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class HistoryObservation(ObserverWrapper, RecordConstructorArgs):
 
 
 class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
-    """Adds what the pseudo-rewards say to the observation.
+    """Adds pseudo-rewards, or bounds from them, to the observation.
 
     Observation:
         `Box(0, 1, (D,), float32)`: the observation of env, if that is a flat float32 box, such as

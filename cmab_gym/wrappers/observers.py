@@ -175,7 +175,7 @@ class RewardScaler:
 
     Args:
         bandit: the environment, without wrappers.
-        wrapped: what the wrapper is on, for the error message.
+        wrapped: the environment that the wrapper wraps, for the error message.
     """
 
     def __init__(self, bandit: BanditEnv | BanditVectorEnv, wrapped: object) -> None:

@@ -1,6 +1,6 @@
 """The wrappers of native vector environments, with the names of the scalar ones.
 
-Each sub-environment shows what the scalar wrapper would show, in both autoreset modes.
+Each sub-environment shows what the scalar wrapper would show, in every autoreset mode.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class HistoryObservation(ObserverWrapper, RecordConstructorArgs):
 
 
 class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
-    """Adds what the pseudo-rewards say to the observations, float32 (num_envs, D).
+    """Adds pseudo-rewards, or bounds from them, to the observations, float32 (num_envs, D).
 
     Args:
         env: a native vector environment of this package.
