@@ -74,7 +74,15 @@ def read_columns(files: Files, name: str, options: ReadOptions) -> Table | None:
         import pyarrow.parquet as pq
 
         with reading(files.title(name)):
-            return Table(name, "parquet", tuple(pq.read_schema(files.on_disk(name)).names))
+            schema = pq.read_schema(files.on_disk(name))
+        for column in options.columns.values():
+            # DuckDB would read durations as integers, as Parquet stores them.
+            if column in schema.names and str(schema.field(column).type).startswith("duration"):
+                raise ValueError(
+                    f"column {column!r} holds {schema.field(column).type} in {files.title(name)}: "
+                    "expected integers, numbers, text or dates; convert it"
+                )
+        return Table(name, "parquet", tuple(schema.names))
     number, line = first_line(head, options.encoding)
     if row := json_object(line):
         return Table(name, "json", tuple(row), row=row)

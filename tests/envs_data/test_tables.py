@@ -107,6 +107,8 @@ TYPES = {
     "decimals": ("rating", [Decimal("0.1"), Decimal(5), Decimal(3), Decimal(2)], [0.1, 5, 3, 2]),
     "thumbs": ("rating", [True, False, True, True], [1, 0, 1, 1]),
     "dates as ratings": ("rating", WHEN, BINARY_SOURCES),
+    "durations as ratings": ("rating", WHEN - WHEN[0], BINARY_SOURCES),
+    "durations": ("time", WHEN - WHEN[0], BINARY_SOURCES),
     "integer times": ("time", [4, 2, 3, 1], [3, 1, 2, 0]),
     "dates": ("time", [each.date() for each in WHEN], [1, 1, 2, 0]),
     "times": ("time", WHEN, [2, 1, 3, 0]),
