@@ -291,14 +291,13 @@ def test_failures_in_workers_are_told_too(tmp_path):
     assert [run.label for run in results.finished] == ["ucb"]
 
 
-class Interrupts(Plain):
-    def act(self):
-        raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize(("on_error", "n_jobs"), [("keep", 1), ("raise", 1), ("keep", 2)])
 def test_an_interruption_is_raised_with_the_finished_results(on_error, n_jobs):
-    agents = {"ucb": "ucb", "stops": Interrupts(), "ts": Plain()}
+    class Interrupts(RandomAgent):  # here, so that the workers need no module of tests
+        def act(self):
+            raise KeyboardInterrupt
+
+    agents = {"ucb": "ucb", "stops": Interrupts(), "ts": "ts"}
     with pytest.raises(EvaluationInterrupted) as caught:
         evaluate(TABULAR, agents, **SETTINGS, n_jobs=n_jobs, on_error=on_error)
     assert isinstance(caught.value, KeyboardInterrupt)
