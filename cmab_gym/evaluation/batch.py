@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,6 +168,19 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
         limit.stop()
     seconds = time.perf_counter() - start
     return AgentRun(batch.label, *recorded, seconds, first_trial=batch.trials.start)
+
+
+def forget_variables(error: BaseException | None) -> None:
+    """Clear the variables of the functions that an error came through; they keep an agent alive.
+
+    What a traceback prints is kept.
+    """
+    while error is not None:
+        for raised, _ in traceback.walk_tb(error.__traceback__):
+            for frame, _ in traceback.walk_stack(raised):  # their callers too
+                with suppress(RuntimeError):  # it is still running
+                    frame.clear()
+        error = error.__cause__ or error.__context__
 
 
 def _run_compiled(

@@ -8,7 +8,13 @@ from typing import Any, Literal, NoReturn
 
 from cmab_gym import checks
 from cmab_gym.agents.make import agent_factory
-from cmab_gym.evaluation.batch import Batch, OnProgress, find_environment, make_environment
+from cmab_gym.evaluation.batch import (
+    Batch,
+    OnProgress,
+    find_environment,
+    forget_variables,
+    make_environment,
+)
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
 from cmab_gym.evaluation.results import (
     AgentRun,
@@ -119,6 +125,7 @@ def evaluate(
         }
         start = time.perf_counter()
         parts, interruption = _run(workers, batches, progress, env)
+        forget_variables(interruption)
     manifest["seconds"] = round(time.perf_counter() - start, 3)
     runs = tuple(AgentRun.joined(label, parts, trials) for label in factories)
     if interruption is not None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cmab_gym.evaluation.batch import Batch, OnProgress, make_environment, run_batch
+from cmab_gym.evaluation.batch import (
+    Batch,
+    OnProgress,
+    forget_variables,
+    make_environment,
+    run_batch,
+)
 from cmab_gym.evaluation.processes import TimeUp, WorkerEnded, outcomes
 from cmab_gym.evaluation.results import AgentRun
 
@@ -23,6 +29,7 @@ def run_serially(
             env = make_environment(batch.spec, len(batch.trials), rounds, batch.env_kwargs)
         fits = env.num_envs == len(batch.trials)
         run = run_batch(batch, progress, env if fits else None)
+        forget_variables(run.cause)
         failed, last = batch.label if run.failure else failed, batch
         yield run
 

@@ -1,9 +1,11 @@
+import gc
 import json
 import os
 import re
 import threading
 import traceback
 import tracemalloc
+import weakref
 
 import gymnasium as gym
 import numpy as np
@@ -307,6 +309,27 @@ def test_an_interruption_is_raised_with_the_finished_results(on_error, n_jobs):
         assert [run.label for run in results.finished] == ["ucb"]
     assert "interrupted, 0 of 7 trials had finished" in results.failures["stops"]
     assert results.manifest["interrupted"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_agent_that_ended_is_not_kept_alive_by_its_error(error):
+    made = []
+
+    class Fails(RandomAgent):
+        def __init__(self):
+            made.append(weakref.ref(self))
+
+        def act(self):
+            raise error
+
+    try:
+        kept = evaluate(TABULAR, [Fails], **SETTINGS, on_error="keep")
+    except EvaluationInterrupted as interruption:
+        kept = interruption  # the results, and the error that they came with
+    gc.collect()
+    assert made
+    assert not any(agent() for agent in made)
+    assert kept
 
 
 class Exits(Plain):
