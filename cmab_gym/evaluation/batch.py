@@ -175,7 +175,9 @@ def forget_variables(error: BaseException | None) -> None:
 
     What a traceback prints is kept.
     """
-    while error is not None:
+    seen = set()  # an error may be its own cause
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         for raised, _ in traceback.walk_tb(error.__traceback__):
             for frame, _ in traceback.walk_stack(raised):  # their callers too
                 with suppress(RuntimeError):  # it is still running

@@ -332,6 +332,16 @@ def test_an_agent_that_ended_is_not_kept_alive_by_its_error(error):
     assert kept
 
 
+def test_an_error_that_is_its_own_cause_ends_the_agent():
+    class Fails(RandomAgent):
+        def act(self):
+            error = RuntimeError("circle")
+            raise error from error
+
+    results = evaluate(TABULAR, [Fails], **SETTINGS, on_error="keep")
+    assert "circle" in results.failures["Fails"]
+
+
 class Exits(Plain):
     def act(self):
         raise SystemExit(3)
