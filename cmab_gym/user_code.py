@@ -14,7 +14,7 @@ def line_of_user(error: BaseException | None) -> str:
     """Name the last line of the user's own code that an error came through.
 
     Returns:
-        " (my_file.py line 12)", or "" if there is none.
+        " (my_file.py line 12)", or "" if it came through none of the user's lines.
     """
     frames = traceback.extract_tb(error.__traceback__) if error else []
     for frame in reversed(frames):

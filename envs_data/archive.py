@@ -160,7 +160,7 @@ def stamp(path: str | Path) -> tuple[tuple[str, int, int, int], ...]:
     """Return a key that changes when ratings or the files that describe their items change.
 
     Returns:
-        Name, size, modification time and inode of every file at the path; empty if there is none.
+        Name, size, modification time and inode of every file at the path; empty if it is missing.
     """
     path = Path(path)
     if not exists(path):

@@ -22,7 +22,7 @@ class Reading:
 
     Args:
         name: the name of the column.
-        raw: SQL for the values in the file; NULL where there is none.
+        raw: SQL for the values in the file; NULL where a value is missing.
         sql: SQL for the values read; NULL where a value cannot be read.
         expected: the values that can be read, for an error.
     """

@@ -51,7 +51,7 @@ def find_layout(files: Files, options: ReadOptions) -> Layout:
     """Find the ratings among files: the table with the named columns, or else a known format.
 
     Raises:
-        ValueError: there is none, there are several, or a named column is missing.
+        ValueError: no table or more than one is found, or a named column is missing.
     """
     layout = find_table(files, options) if options.columns else _known(files, options)
     return replace(

@@ -27,7 +27,7 @@ class Layout:
         quote, escape, encoding: as in `ReadOptions`.
         user, item, rating, time, segment: the columns that hold these; time and segment, that of
             the user, may be "".
-        not_rated: the numbers that mean that there is no rating.
+        not_rated: the numbers that stand for a missing rating.
         bounds: the smallest and the largest possible rating.
         items: the kind of the files next to it that describe its items: "movies", "books" (of
             goodbooks-10k), "goodreads", or "" for none.

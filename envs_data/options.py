@@ -29,7 +29,7 @@ class ReadOptions:
         encoding: the encoding of a text file, such as "latin-1".
         quote: the character around fields of a text file that hold separators; "" for none.
         escape: the character before a quote inside quotes; "" if such a quote is doubled.
-        not_rated: a number, or a list of numbers, that mean that there is no rating.
+        not_rated: a number, or a list of numbers, that stand for a missing rating.
         on_error: "raise" an error that names the first damaged row, or "skip" damaged rows;
             `Ratings.notes["damaged"]` counts them.
 

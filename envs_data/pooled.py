@@ -44,12 +44,12 @@ class Statistics(ABC):
 
     @cached_property
     def mean(self) -> FloatArray:
-        """The mean of the ratings; NaN where there are none."""
+        """The mean of the ratings; NaN without ratings."""
         return _ratio(self._sums.real, self.n_ratings)
 
     @cached_property
     def deviation(self) -> FloatArray:
-        """The standard deviation of the ratings; NaN where there are none."""
+        """The standard deviation of the ratings; NaN without ratings."""
         variance = _ratio(self._pool("squares"), self.n_ratings) - self.mean**2
         deviation: FloatArray = np.sqrt(np.maximum(variance, 0))
         return deviation

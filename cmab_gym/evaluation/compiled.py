@@ -85,7 +85,7 @@ class CompiledRun:
     def of(
         cls, agent: Agent, env: Any, streams: TrialStreams, checkpoints: Sequence[int]
     ) -> CompiledRun | None:
-        """Return the compiled run of an agent on an environment; None if there is none."""
+        """Return the compiled run of an agent on an environment; None if NumPy must run it."""
         if not (isinstance(agent, IndexAgent) and supports(agent, env) and is_enabled()):
             return None
         try:

@@ -261,7 +261,7 @@ class Results:
         """Read what `save` wrote.
 
         Raises:
-            FileNotFoundError: there is no table.
+            FileNotFoundError: the folder has no table.
             ValueError: the table is damaged, or `save` did not write it.
         """
         path = Path(folder) / TABLE

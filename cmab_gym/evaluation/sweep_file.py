@@ -23,7 +23,7 @@ def read_sweep_file(path: Path) -> Any:
     Values without quotes are read by `cmab_gym.literals.read_value`, as on the command line.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: the file does not exist.
         ValueError: it is not YAML, a key is given twice, it has a tag, or it is nested too deeply
             or too large.
     """
@@ -118,5 +118,5 @@ class _Reader:
 
 
 def _plain(text: str) -> Any:
-    """Read a value without quotes; None if there is none."""
+    """Read a value without quotes; an empty one is None."""
     return read_value(text) if text else None

@@ -128,7 +128,7 @@ class Sweep:
         ratings, agents' files and trained agents are relative to the folder of the file.
 
         Raises:
-            FileNotFoundError: there is no such file.
+            FileNotFoundError: the file does not exist.
             ValueError: it is not YAML, gives a key twice, or has other keys.
         """
         from cmab_gym.evaluation.sweep_file import read_sweep_file
