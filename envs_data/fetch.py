@@ -21,9 +21,10 @@ from cmab_gym.envs_data.cache import (
     record_path,
     verify,
 )
+from cmab_gym.envs_data.connection import Refused
 from cmab_gym.envs_data.datasets import Dataset, dataset
 from cmab_gym.envs_data.kinds import misfit
-from cmab_gym.envs_data.transfer import Interrupted, Progress, Refused, Transfer
+from cmab_gym.envs_data.transfer import Interrupted, Progress, Transfer
 from cmab_gym.files import check_plain, check_writable
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 8.0  # seconds between attempts, doubled each time
@@ -51,7 +52,8 @@ def fetch(
             the cache; return False to refuse them. Pass `print` to show them.
         progress: called with the bytes so far and the total, or None if the total is unknown.
         url: another address of the same file; its checksum must be the same.
-        timeout: seconds that the server may stay silent, from 0.01 to 3600.
+        timeout: seconds that the server may stay silent, or send less than 1,000 bytes per second
+            on average, from 0.01 to 3600.
         attempts: how many times to try, 1 or more.
 
     Returns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from cmab_gym.envs_data.layout import (
 )
 from cmab_gym.envs_data.options import ReadOptions
 from cmab_gym.envs_data.text_file import first_line
-from cmab_gym.files import reading
+from cmab_gym.files import UnreadableError, reading
 
 _NOT_AN_ID = {dict: "a JSON object", list: "a JSON array", bool: "true or false"}
 IF_A_ROW = "or, if they are a row, pass positions: user=0, item=1 and rating=2"
@@ -88,6 +89,12 @@ def read_columns(files: Files, name: str, options: ReadOptions) -> Table | None:
         return Table(name, "json", tuple(row), row=row)
     delimiter = options.separator or max(_DELIMITERS, key=line.count)
     header = header_of(line, delimiter)
+    if files.is_single and line and not header and "\0" not in line:
+        raise UnreadableError(
+            f"{files.title(name)} line {number} begins with {line[:40]!r} and has a column of more "
+            f"than {csv.field_size_limit():,} characters: expected the names of its columns, or "
+            "its first row; correct it"
+        )
     if len(header) < 2 or "\0" in line:
         return None
     if options.by_position:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import Request
 
+from cmab_gym.envs_data.connection import Refused, urlopen
 from cmab_gym.files import check_plain, write_whole
 
 Progress = Callable[[int, int | None], object]
@@ -32,19 +32,6 @@ class Interrupted(Exception):
     """The attempt broke off for a reason that may pass; the bytes received are kept."""
 
 
-class Refused(Exception):
-    """The server will not send the file, and another attempt would not help.
-
-    Args:
-        message: the answer of the server.
-        gone: whether the server says that the file does not exist.
-    """
-
-    def __init__(self, message: str, gone: bool = False) -> None:
-        super().__init__(message)
-        self.gone = gone
-
-
 @dataclass(frozen=True)
 class Transfer:
     """A file to download, and the options of the download.
@@ -54,7 +41,7 @@ class Transfer:
         partial: the file that receives the bytes.
         size: the length that the file must have, in bytes; None if unknown.
         pinned: whether the caller compares the whole file with a checksum known beforehand.
-        timeout: seconds that the server may stay silent.
+        timeout: seconds that the server may stay silent, or be slower than `LEAST_SPEED`.
         progress: called with the bytes so far and the total, or None if the total is unknown.
     """
 
@@ -194,28 +181,6 @@ class _Version:
     url: str
     validator: str = ""
     total: int | None = None
-
-
-class _Redirects(HTTPRedirectHandler):
-    """Follows redirects, but not from https to http: anyone on the way could change the file."""
-
-    def redirect_request(
-        self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
-    ) -> Request | None:
-        """Return the request of the new address.
-
-        Raises:
-            Refused: the new address has another protocol, and it is not https.
-        """
-        if urlsplit(newurl).scheme not in ("https", req.type):
-            raise Refused(f"{req.full_url} redirects to {newurl}, which is not {req.type}")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def urlopen(request: Request, timeout: float) -> HTTPResponse:
-    """Send a request, and follow redirects that keep to its protocol or change to https."""
-    response: HTTPResponse = build_opener(_Redirects).open(request, timeout=timeout)
-    return response
 
 
 def _open_plain(path: str, flags: int) -> int:

@@ -4,6 +4,7 @@ import contextlib
 import io
 import re
 import threading
+import time
 import zipfile
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -36,6 +37,7 @@ class Site:
     shift: int = 0  # how far before the requested position an answer starts
     length: bool = True  # whether answers state their length
     silent: threading.Event | None = None  # in the middle of the file, wait for this event
+    drip: int | None = None  # after so many bytes of an answer, send one byte every 10 ms
     chunks: int = 0  # send the file so many times, in chunks and so without a length
     location: str = "/file.zip"  # where /elsewhere redirects to
     requests: list = field(default_factory=list)
@@ -46,9 +48,28 @@ class Site:
         return [headers.get("Range") for headers in self.requests]
 
 
+class Dripping:
+    """Writes some bytes at once, and the others slowly."""
+
+    def __init__(self, file, at_once):
+        self.file, self.at_once = file, at_once
+
+    def write(self, data):
+        self.file.write(data[: self.at_once])
+        for byte in data[self.at_once :]:
+            time.sleep(0.01)
+            self.file.write(bytes([byte]))
+        self.at_once = max(0, self.at_once - len(data))
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         site = self.server.site
+        if site.drip is not None:
+            self.wfile = Dripping(self.wfile, site.drip)
         if self.path == "/elsewhere":
             self.send_response(302)
             self.send_header("Location", site.location)

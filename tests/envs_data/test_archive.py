@@ -97,3 +97,13 @@ def test_a_long_header_is_read(tmp_path):
     with path.open("a") as file:
         file.write("1," + "," * 8_000 + "2,3\n")
     assert read_ratings(path, ReadOptions("u", "i", "r")).stars.tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    "options", [ReadOptions("u", "i", "r"), ReadOptions(0, 1, 2), ReadOptions()]
+)
+def test_a_column_with_a_name_that_is_too_long_is_an_error_of_its_own(tmp_path, options):
+    path = tmp_path / "r.csv"
+    path.write_text("u,i,r," + "x" * 140_000 + "\n1,2,3,4\n")
+    with pytest.raises(ValueError, match=r"r.csv line 1 begins with 'u,i.* more than 131,072 char"):
+        read_ratings(path, options)

@@ -283,6 +283,19 @@ def test_a_silent_server_times_out_and_the_bytes_so_far_are_kept(site, pinned, f
     assert (folder / "own.zip.partial").stat().st_size == len(CONTENT) // 2
 
 
+@pytest.mark.parametrize(
+    ("at_once", "chunks"), [(0, 0), (200_000, 0), (200_000, 1)], ids=["head", "body", "chunk"]
+)
+def test_a_server_that_is_too_slow_is_given_up(site, pinned, folder, at_once, chunks):
+    site.drip, site.chunks = at_once, chunks
+    with pytest.raises(ConnectionError, match=r"sent only .* bytes in 0\.1\d* seconds"):
+        fetch(pinned, timeout=0.1, attempts=1)
+    site.drip, site.chunks = None, 0
+    assert fetch(pinned).read_bytes() == CONTENT
+    kept = site.requested_ranges[1]
+    assert (kept is None) if at_once == 0 else (int(kept[6:-1]) > 190_000)
+
+
 def test_an_unreachable_server_is_named_with_the_remedy(pinned, folder):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))  # bound, but not listening
