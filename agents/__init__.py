@@ -7,12 +7,13 @@ from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
 from cmab_gym.agents.make import make_agent, published
 from cmab_gym.agents.one_trial import Copies, OneTrialAgent
 from cmab_gym.agents.policies.kl_ucb import KLUCB
+from cmab_gym.agents.policies.oracle import Oracle
 from cmab_gym.agents.policies.random_agent import RandomAgent
-from cmab_gym.agents.policies.survey_greedy import SurveyGreedy
 from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
-from cmab_gym.agents.policies.warm_ts import WarmTS
 from cmab_gym.agents.registry import agent_names, register_agent
+from cmab_gym.agents.survey.survey_greedy import SurveyGreedy
+from cmab_gym.agents.survey.warm_ts import WarmTS
 
 __all__ = [
     "KLUCB",
@@ -25,6 +26,7 @@ __all__ = [
     "IndexAgent",
     "IndexPolicy",
     "OneTrialAgent",
+    "Oracle",
     "RandomAgent",
     "SurveyGreedy",
     "TightenedCBandit",

@@ -21,7 +21,9 @@ class IndexPolicy(Protocol):
     """A rule that computes an index of every arm; the arm with the largest index is pulled.
 
     A class with the attribute `ranks_unpulled = True` computes it for arms without a pull too, and
-    before the first round. The index of other policies is ignored there.
+    before the first round. The index of other policies is ignored there. Where the statistics of
+    the history are not enough, a policy may have a method `learn(history, rng)`, which is called
+    after every round; it keeps its arrays in `history.memory`, so that it may be shared by agents.
     """
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
@@ -29,8 +31,8 @@ class IndexPolicy(Protocol):
 
         Args:
             history: `pulls` (B, K); `means` (B, K); `t`, the pulls made so far in each trial, 1 or
-                more unless the policy `ranks_unpulled`; `variances`, `counts`, `last_arm`; and
-                `problem`. Read-only.
+                more unless the policy `ranks_unpulled`; `variances`, `counts`, `last_arm`,
+                `last_reward`; and `problem`. Read-only.
             rng: one random stream for each trial.
 
         Returns:
@@ -99,6 +101,9 @@ class IndexAgent:
             self.history.variances, self.history.counts  # noqa: B018
         self._acted = False
         self._learn(arms, rewards)
+        learn = getattr(self.policy, "learn", None)
+        if learn is not None:
+            learn(self.history, self.rng)
 
     def allowed_arms(self) -> BoolArray | None:
         """Return the arms that may be pulled, bool (B, K); None allows all."""

@@ -28,29 +28,44 @@ Class = TypeVar("Class", bound=type)
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """A name and its policy or agent class, as "module:attribute" or the class itself."""
+    """A name, its policy or agent class as "module:attribute" or the class itself, and its idea."""
 
     name: str
     target: str | type
+    idea: str
 
     def load(self) -> Any:
         """Import the class."""
         return load_target(self.target) if isinstance(self.target, str) else self.target
 
 
+# The built-in agents by idea, in the order in which they are listed.
+_BUILT_IN: dict[str, dict[str, str]] = {
+    "baselines": {
+        "random": "policies.random_agent:RandomAgent",
+        "oracle": "policies.oracle:Oracle",
+    },
+    "optimism": {
+        "ucb": "policies.ucb:UCB",
+        "kl-ucb": "policies.kl_ucb:KLUCB",
+    },
+    "sampling": {
+        "ts": "policies.ts:TS",
+    },
+    "from a survey": {
+        "warm-ts": "survey.warm_ts:WarmTS",
+        "survey-greedy": "survey.survey_greedy:SurveyGreedy",
+    },
+    "learning": {
+        "ppo": "rl.online:PPO",
+        "a2c": "rl.online:A2C",
+        "dqn": "rl.online:DQN",
+    },
+}
 SPECS: dict[str, AgentSpec] = {
-    spec.name: spec
-    for spec in (
-        AgentSpec("random", "cmab_gym.agents.policies.random_agent:RandomAgent"),
-        AgentSpec("ucb", "cmab_gym.agents.policies.ucb:UCB"),
-        AgentSpec("ts", "cmab_gym.agents.policies.ts:TS"),
-        AgentSpec("kl-ucb", "cmab_gym.agents.policies.kl_ucb:KLUCB"),
-        AgentSpec("warm-ts", "cmab_gym.agents.policies.warm_ts:WarmTS"),
-        AgentSpec("survey-greedy", "cmab_gym.agents.policies.survey_greedy:SurveyGreedy"),
-        AgentSpec("ppo", "cmab_gym.agents.rl.online:PPO"),
-        AgentSpec("a2c", "cmab_gym.agents.rl.online:A2C"),
-        AgentSpec("dqn", "cmab_gym.agents.rl.online:DQN"),
-    )
+    name: AgentSpec(name, f"cmab_gym.agents.{target}", idea)
+    for idea, agents in _BUILT_IN.items()
+    for name, target in agents.items()
 }
 
 
@@ -68,10 +83,18 @@ def register_agent(name: str) -> Callable[[Class], Class]:
         taken = SPECS.get(name)
         if taken is not None and _identity(taken.load()) != _identity(cls):
             raise ValueError(f"agent name {name!r} belongs to {taken.target}: choose another name")
-        SPECS[name] = AgentSpec(name, cls)
+        SPECS[name] = AgentSpec(name, cls, "your own")
         return cls
 
     return add
+
+
+def agents_by_idea() -> dict[str, dict[str, Any]]:
+    """Return the policy or agent class of each name without a prefix, by idea."""
+    ideas: dict[str, dict[str, Any]] = {}
+    for spec in _all_specs().values():
+        ideas.setdefault(spec.idea, {})[spec.name] = spec.load()
+    return ideas
 
 
 def agent_names() -> list[str]:
@@ -109,7 +132,7 @@ def split_prefix(name: str) -> tuple[str, str]:
 
 
 def _all_specs() -> dict[str, AgentSpec]:
-    return {**plugins(), **SPECS}
+    return {**SPECS, **plugins(), **SPECS}  # the order of listing; ours take precedence
 
 
 @cache
@@ -121,8 +144,9 @@ def plugins() -> dict[str, AgentSpec]:
             _check_name(point.name)
             if point.name in SPECS:
                 raise ValueError(f"{point.name!r} is built in")
-            AgentSpec(point.name, point.value).load()
-            found[point.name] = AgentSpec(point.name, point.value)
+            spec = AgentSpec(point.name, point.value, "from installed packages")
+            spec.load()
+            found[point.name] = spec
         except Exception as error:
             warnings.warn(
                 f"agent {point.name!r} of an installed package ({point.value}) is left out: "

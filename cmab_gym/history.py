@@ -31,6 +31,7 @@ class History:
     Attributes:
         problem: the problem passed in.
         t: rounds so far.
+        memory: arrays that a policy keeps between rounds, by name; empty at first.
 
     Examples:
         >>> from cmab_gym.models import TabularModel
@@ -46,6 +47,7 @@ class History:
         shape = (trials, problem.n_arms)
         self.problem = problem
         self.t = 0
+        self.memory: dict[str, AnyArray] = {}
         self._trial = np.arange(trials)
         self._pulls: IntArray = np.zeros(shape, dtype=np.int64)
         self._sums: FloatArray = np.zeros(shape)

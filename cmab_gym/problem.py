@@ -34,6 +34,7 @@ class BanditProblem:
         survey_means: float64 (K,), the mean rating of each arm in a survey of other users, and the
             mean of all ratings where an arm has none; None if there was no survey.
         survey_counts: int64 (K,), the number of ratings behind each of these means.
+        horizon: how many rounds a trial has; None if the player does not know.
 
     Attributes:
         rows: the pseudo-rewards by the arm that is pulled.
@@ -42,7 +43,7 @@ class BanditProblem:
         ValueError: a shape does not fit, an entry is not finite or its size is above 1e100, the
             support is not increasing or not inside the bounds, pseudo_rewards[k, k] is below the
             reward, a lower bound is above the upper one, or the means of the survey are outside the
-            bounds or come without counts.
+            bounds or come without counts, or `horizon` is not a number of rounds.
 
     Source: Section 2.1, Definition 1, of Gupta, Chaudhari, Joshi and Yagan (2021), and its remark
     on pseudo-lower bounds in Section 3.
@@ -65,6 +66,7 @@ class BanditProblem:
     pseudo_lower_bounds: FloatArray | None
     survey_means: FloatArray | None
     survey_counts: IntArray | None
+    horizon: int | None
     _cuts: FloatArray = field(repr=False)
 
     def __init__(
@@ -76,6 +78,7 @@ class BanditProblem:
         pseudo_lower_bounds: ArrayLike | None = None,
         survey_means: ArrayLike | None = None,
         survey_counts: ArrayLike | None = None,
+        horizon: int | None = None,
     ) -> None:
         store = partial(object.__setattr__, self)
         low, high = checks.interval("reward_bounds", reward_bounds)
@@ -94,6 +97,7 @@ class BanditProblem:
         store("survey_means", survey_means)
         store("survey_counts", survey_counts)
         self._store_survey()
+        store("horizon", None if horizon is None else checks.whole_number("horizon", horizon, 1))
         store("_cuts", self._interior_cuts())
         self._check_resolution()
 
@@ -140,15 +144,11 @@ class BanditProblem:
     def __reduce__(self) -> tuple[Any, ...]:
         # By the constructor: NumPy unpickles arrays that can be written to.
         rows = self.rows.table() if isinstance(self.rows, DenseRows) else self.rows
-        return type(self), (
-            rows,
-            self.reward_support,
-            self.reward_bounds,
-            self.reward_edges,
-            self.pseudo_lower_bounds,
-            self.survey_means,
-            self.survey_counts,
-        )
+        return BanditProblem, (rows, *self._others(), self.horizon)
+
+    def with_horizon(self, horizon: int) -> BanditProblem:
+        """Return this problem for a player who knows how many rounds a trial has."""
+        return BanditProblem(self.rows, *self._others(), horizon)
 
     @property
     def n_arms(self) -> int:
@@ -201,6 +201,16 @@ class BanditProblem:
                 "as the environment gives them"
             )
         return index
+
+    def _others(self) -> tuple[Any, ...]:
+        return (
+            self.reward_support,
+            self.reward_bounds,
+            self.reward_edges,
+            self.pseudo_lower_bounds,
+            self.survey_means,
+            self.survey_counts,
+        )
 
     def _check_rewards(self) -> None:
         support, (low, high) = self.reward_support, self.reward_bounds
@@ -301,6 +311,32 @@ class BanditProblem:
         return read_only((self.reward_support[:-1] + self.reward_support[1:]) / 2)
 
 
+class OracleProblem(BanditProblem):
+    """A problem whose player is told the means, for the `oracle` among the agents.
+
+    Args:
+        problem: what an ordinary player knows.
+        means: float64 (K,), the mean reward of each arm.
+
+    Raises:
+        ValueError: there is not one mean for each arm.
+    """
+
+    means: FloatArray
+
+    def __init__(self, problem: BanditProblem, means: ArrayLike) -> None:
+        super().__init__(problem.rows, *problem._others(), problem.horizon)
+        object.__setattr__(self, "means", read_only(means))
+        if self.means.shape != (self.n_arms,):
+            raise ValueError(
+                f"means have shape {self.means.shape}: expected ({self.n_arms},), one for each arm"
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain, arguments = super().__reduce__()
+        return type(self), (plain(*arguments), self.means)
+
+
 def tolerance_of(reward_bounds: tuple[float, float]) -> float:
     """Return the largest difference of rewards in an interval that counts as a rounding error."""
     low, high = reward_bounds
@@ -323,3 +359,31 @@ def check_scale(B: float | None) -> None:
 def scale_of(B: float | None, problem: BanditProblem) -> float:
     """Return the scale B of a policy, by default the length of the problem's reward interval."""
     return problem.reward_range if B is None else float(B)  # a small NumPy type would overflow
+
+
+def check_horizon(horizon: int | None) -> None:
+    """Check the horizon of a policy.
+
+    Args:
+        horizon: rounds of a trial; None takes that of the problem.
+
+    Raises:
+        ValueError: `horizon` is neither None nor an integer of at least 1.
+    """
+    if horizon is not None:
+        checks.whole_number("horizon", horizon, 1)
+
+
+def horizon_of(horizon: int | None, problem: BanditProblem) -> int:
+    """Return the horizon of a policy, by default the one that the problem's player is told.
+
+    Raises:
+        ValueError: neither is known.
+    """
+    known = problem.horizon if horizon is None else int(horizon)
+    if known is None:
+        raise ValueError(
+            "the horizon is unknown: expected the number of rounds of a trial, which evaluate() "
+            "tells every agent; by hand, give the policy horizon=..."
+        )
+    return known

@@ -24,6 +24,7 @@ from cmab_gym.evaluation.compiled import CompiledRun
 from cmab_gym.evaluation.results import AgentRun
 from cmab_gym.evaluation.time_limit import TimeLimit
 from cmab_gym.models.base import BanditModel
+from cmab_gym.problem import BanditProblem, OracleProblem
 from cmab_gym.streams import TrialStreams, environment_seed
 from cmab_gym.user_code import line_of_user
 
@@ -153,7 +154,7 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
             compiled = CompiledRun.of(agent, env, streams, batch.checkpoints)
             if compiled is None:
                 limit.start_round()
-                agent.reset(env.unwrapped.problem, n_trials, streams)
+                agent.reset(_problem_for(agent, env.unwrapped.model, rounds), n_trials, streams)
         start = time.perf_counter()  # after the agent's imports and compilation
         if compiled is not None:
             recorded = _run_compiled(compiled, rounds, report)
@@ -168,6 +169,13 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
         limit.stop()
     seconds = time.perf_counter() - start
     return AgentRun(batch.label, *recorded, seconds, first_trial=batch.trials.start)
+
+
+def _problem_for(agent: Agent, model: BanditModel, rounds: int) -> BanditProblem:
+    """Return what an agent is told: the problem and the horizon; an oracle also the means."""
+    problem = model.problem.with_horizon(rounds)
+    is_oracle = getattr(getattr(agent, "policy", agent), "is_oracle", False)
+    return OracleProblem(problem, model.means) if is_oracle else problem
 
 
 def forget_variables(error: BaseException | None) -> None:

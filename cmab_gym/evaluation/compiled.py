@@ -17,7 +17,7 @@ from cmab_gym.agents.correlated.c_bandit import CBandit
 from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
-from cmab_gym.agents.policies.warm_ts import WarmTS
+from cmab_gym.agents.survey.warm_ts import WarmTS
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.draws import ContinuousStacks, RewardSource, Stacks

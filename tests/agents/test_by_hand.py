@@ -8,11 +8,13 @@ from cmab_gym.agents import CBandit, IndexAgent, registry
 from cmab_gym.agents.api import unchecked_update
 from cmab_gym.agents.one_trial import Copies
 from cmab_gym.envs.latent import latent_model
+from cmab_gym.problem import OracleProblem
 
 TABLE = np.full((2, 2, 3), 5.0)
 TABLE[[0, 1], [0, 1]] = [1, 2, 5]
-STARS = BanditProblem(TABLE, [1, 2, 5], (1, 5), None, None, [2, 3], np.array([4, 4]))
-BINS = latent_model("two-arm-b").problem
+STARS = BanditProblem(TABLE, [1, 2, 5], (1, 5), None, None, [2, 3], np.array([4, 4]), 99)
+STARS = OracleProblem(STARS, [2, 3])
+BINS = OracleProblem(latent_model("two-arm-b").problem.with_horizon(99), [2, 3])
 
 
 class Plain:

@@ -41,7 +41,7 @@ class Half:
     def reset(self, problem, rng): ...
     def act(self): ...
 """
-INDEX = ("ucb", "ts", "kl-ucb", "warm-ts", "survey-greedy")
+INDEX = ("oracle", "ucb", "kl-ucb", "ts", "warm-ts", "survey-greedy")
 BUILT_IN = [
     "random",
     *(prefix + name for name in INDEX for prefix in ("", "c-", "tc-")),
@@ -135,19 +135,19 @@ def test_an_agent_may_be_given_as_a_class_or_an_instance():
 def test_a_decorator_registers_an_agent(monkeypatch):
     monkeypatch.setattr(registry, "SPECS", dict(registry.SPECS))
 
-    @register_agent("greedy")
+    @register_agent("mine")
     class Greedy:
         """Pull the arm with the best mean."""
 
         def index(self, history, rng):
             return history.means.copy()
 
-    assert isinstance(make_agent("c-greedy"), CBandit)
-    assert register_agent("greedy")(Greedy) is Greedy  # the same class again is accepted
-    with pytest.raises(ValueError, match="'greedy' belongs to"):
-        register_agent("greedy")(UCB)
+    assert isinstance(make_agent("c-mine"), CBandit)
+    assert register_agent("mine")(Greedy) is Greedy  # the same class again is accepted
+    with pytest.raises(ValueError, match="'mine' belongs to"):
+        register_agent("mine")(UCB)
     with pytest.raises(ValueError, match="expected a name without ':'"):
-        register_agent("c-greedy")
+        register_agent("c-mine")
 
 
 def test_an_entry_point_registers_an_agent(install):

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from cmab_gym import published
+from cmab_gym import make_agent, published
 from cmab_gym.agents import TS, UCB, CBandit, RandomAgent, registry
+from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.evaluation import EvaluationError, EvaluationInterrupted, check_agent, evaluate
 from cmab_gym.evaluation.evaluate import checkpoint_rounds
 
@@ -191,6 +192,23 @@ def test_an_agent_that_knows_the_best_arm_has_no_regret():
     results = evaluate(TABULAR, [Knows], **SETTINGS)
     assert results.regret("Knows").max() == 0
     assert results.summary()["best_arm_share"].tolist() == [1.0]
+
+
+def test_only_an_oracle_is_told_the_means_and_every_agent_the_horizon():
+    told = []
+
+    class Records(RandomAgent):
+        def reset(self, problem, trials, rng):
+            told.append((problem.horizon, hasattr(problem, "means")))
+            super().reset(problem, trials, rng)
+
+    results = evaluate(TABULAR, [Records, "oracle"], **SETTINGS)
+    assert told == [(SETTINGS["rounds"], False)]
+    assert results.regret("oracle").max() == 0
+    oracle = make_agent("oracle")
+    oracle.reset(tabular_model().problem, 1, 0)
+    with pytest.raises(ValueError, match=r"does not tell the means: expected an OracleProblem"):
+        oracle.act()
 
 
 @pytest.mark.parametrize("policy", ["ucb", "c-ucb", "ts", "c-ts", "kl-ucb", "c-kl-ucb"])
@@ -412,7 +430,7 @@ class _Holds(Plain):
 def test_agents_and_environments_of_ones_own_play_in_workers(monkeypatch):
     monkeypatch.setattr(registry, "SPECS", dict(registry.SPECS))
 
-    @registry.register_agent("greedy")
+    @registry.register_agent("mine")
     class Greedy:
         def index(self, history, rng):
             return history.means  # the agent's own array: it must come to no harm
@@ -420,11 +438,11 @@ def test_agents_and_environments_of_ones_own_play_in_workers(monkeypatch):
     gym.register("CMAB-Own-v0", vector_entry_point="cmab_gym.envs.tabular:TabularVectorEnv")
     try:
         keywords = {"rounds": 60, "trials": 4, "env_kwargs": {"preset": "three-armed"}}
-        serial = evaluate("CMAB-Own-v0", ["greedy", "c-greedy"], **keywords)
-        parallel = evaluate("CMAB-Own-v0", ["greedy", "c-greedy"], **keywords, n_jobs=2)
+        serial = evaluate("CMAB-Own-v0", ["mine", "c-mine"], **keywords)
+        parallel = evaluate("CMAB-Own-v0", ["mine", "c-mine"], **keywords, n_jobs=2)
     finally:
         del gym.registry["CMAB-Own-v0"]
-    for label in ("greedy", "c-greedy"):
+    for label in ("mine", "c-mine"):
         assert_array_equal(serial.regret(label), parallel.regret(label))
 
 

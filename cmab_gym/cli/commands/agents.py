@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 
-from cmab_gym.agents.registry import INDEX_AGENTS, agent_class, agent_names, split_prefix
+from cmab_gym.agents.registry import INDEX_AGENTS, agents_by_idea, is_policy
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, say
 
@@ -13,22 +13,26 @@ _DEFAULTS = "parameters and their defaults"
 
 
 def run(_: argparse.Namespace) -> int:
-    """Print every agent, and the versions of index policies that the prefixes name."""
-    names = agent_names()
-    classes = {name: agent_class(name) for name in names if not split_prefix(name)[0]}
-    rows = [(name, _summary(cls), _parameters(cls)) for name, cls in classes.items()]
-    print_table(("name", "description", _DEFAULTS), rows, text=["description", _DEFAULTS])
-    say("\nA prefix gives an index policy's correlated version, with these parameters as well:\n")
+    """Print every agent by idea, and what the prefixes of index policies mean."""
+    ideas = agents_by_idea()
+    for idea, classes in ideas.items():
+        rows = [(name, _summary(cls), _parameters(cls)) for name, cls in classes.items()]
+        print_table((idea, "description", _DEFAULTS), rows, text=["description", _DEFAULTS])
+        say("")
+    every = {name: cls for classes in ideas.values() for name, cls in classes.items()}
+    plain = [name for name, cls in every.items() if not is_policy(cls)]
+    say(
+        "A prefix gives the correlated version, with these parameters as well, of every agent "
+        f"except {', '.join(plain)}:\n"
+    )
     versions = [
-        (prefix, " ".join(name for name in names if split_prefix(name)[0] == prefix), cls)
+        (f"{prefix}NAME", _summary(cls), _parameters(cls))
         for prefix, cls in INDEX_AGENTS.items()
         if prefix
     ]
-    described = [(prefix, own, _summary(cls), _parameters(cls)) for prefix, own, cls in versions]
-    header = ("prefix", "names", "description", _DEFAULTS)
-    print_table(header, described, text=["names", "description", _DEFAULTS])
+    print_table(("prefix", "description", _DEFAULTS), versions, text=["description", _DEFAULTS])
     extras: dict[str, list[str]] = {}
-    for name, cls in classes.items():
+    for name, cls in every.items():
         extras.setdefault(getattr(cls, "extra", ""), []).append(name)
     for extra, own in extras.items():
         if extra:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.agents.policies.survey_means import shrunk_means
+from cmab_gym.agents.survey.survey_means import shrunk_means
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams
