@@ -43,14 +43,35 @@ class AgentSpec:
 _BUILT_IN: dict[str, dict[str, str]] = {
     "baselines": {
         "random": "policies.random_agent:RandomAgent",
+        "greedy": "policies.greedy:Greedy",
+        "epsilon-greedy": "policies.epsilon_greedy:EpsilonGreedy",
+        "explore-then-commit": "policies.explore_then_commit:ExploreThenCommit",
+        "successive-elimination": "policies.successive_elimination:SuccessiveElimination",
         "oracle": "policies.oracle:Oracle",
     },
     "optimism": {
         "ucb": "policies.ucb:UCB",
+        "ucb-tuned": "policies.ucb_tuned:UCBTuned",
+        "ucb-v": "policies.ucb_v:UCBV",
+        "moss": "policies.moss:MOSS",
+        "anytime-moss": "policies.anytime_moss:AnytimeMOSS",
         "kl-ucb": "policies.kl_ucb:KLUCB",
+        "kl-ucb++": "policies.kl_ucb_plus_plus:KLUCBPlusPlus",
+        "empirical-kl-ucb": "policies.empirical_kl_ucb:EmpiricalKLUCB",
+        "bayes-ucb": "policies.bayes_ucb:BayesUCB",
+        "imed": "policies.imed:IMED",
+        "empirical-imed": "policies.empirical_imed:EmpiricalIMED",
     },
     "sampling": {
         "ts": "policies.ts:TS",
+        "beta-ts": "policies.beta_ts:BetaTS",
+        "dirichlet-ts": "policies.dirichlet_ts:DirichletTS",
+        "npts": "policies.npts:NPTS",
+        "gaussian-ts": "policies.gaussian_ts:GaussianTS",
+    },
+    "many arms": {
+        "subsampled-ucb": "policies.subsampled_ucb:SubsampledUCB",
+        "subsampled-greedy": "policies.subsampled_greedy:SubsampledGreedy",
     },
     "from a survey": {
         "warm-ts": "survey.warm_ts:WarmTS",

@@ -148,7 +148,7 @@ class BanditProblem:
 
     def with_horizon(self, horizon: int) -> BanditProblem:
         """Return this problem for a player who knows how many rounds a trial has."""
-        return BanditProblem(self.rows, *self._others(), horizon)
+        return BanditProblem(self.rows, *self._others(), horizon=horizon)
 
     @property
     def n_arms(self) -> int:
@@ -202,7 +202,7 @@ class BanditProblem:
             )
         return index
 
-    def _others(self) -> tuple[Any, ...]:
+    def _others(self) -> tuple[Any, Any, Any, Any, Any, Any]:
         return (
             self.reward_support,
             self.reward_bounds,
@@ -325,7 +325,7 @@ class OracleProblem(BanditProblem):
     means: FloatArray
 
     def __init__(self, problem: BanditProblem, means: ArrayLike) -> None:
-        super().__init__(problem.rows, *problem._others(), problem.horizon)
+        super().__init__(problem.rows, *problem._others(), horizon=problem.horizon)
         object.__setattr__(self, "means", read_only(means))
         if self.means.shape != (self.n_arms,):
             raise ValueError(

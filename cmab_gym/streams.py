@@ -124,6 +124,7 @@ class TrialStreams:
     def __init__(self, seeds: Sequence[SeedSequence]) -> None:
         self._seeds = tuple(seeds)
         self._normals: dict[int, RoundStream] = {}
+        self._randoms: dict[int, RoundStream] = {}
 
     @classmethod
     def for_trials(cls, seed: int, trials: range) -> TrialStreams:
@@ -145,6 +146,13 @@ class TrialStreams:
     def standard_normal(self, size: int) -> FloatArray:
         """Return the next `size` standard normal numbers of each trial, (B, size)."""
         return self.standard_normals(size).next()
+
+    def random(self, size: int) -> FloatArray:
+        """Return the next `size` uniform numbers in [0, 1) of each trial, (B, size)."""
+        if size not in self._randoms:
+            draw = partial(_random, size=size)
+            self._randoms[size] = RoundStream(self._make(3, size), draw, self._rows(size))
+        return self._randoms[size].next()
 
     @cached_property
     def uniforms(self) -> RoundStream:
@@ -179,6 +187,13 @@ def _standard_normal(rngs: Sequence[Generator], rounds: int, size: int) -> Float
     numbers = np.empty((len(rngs), rounds, size))
     for rng, own in zip(rngs, numbers, strict=True):
         rng.standard_normal(out=own)
+    return numbers.swapaxes(0, 1)
+
+
+def _random(rngs: Sequence[Generator], rounds: int, size: int) -> FloatArray:
+    numbers = np.empty((len(rngs), rounds, size))
+    for rng, own in zip(rngs, numbers, strict=True):
+        rng.random(out=own)
     return numbers.swapaxes(0, 1)
 
 

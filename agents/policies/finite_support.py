@@ -49,7 +49,7 @@ def k_inf(shares: FloatArray, values: FloatArray, mean: FloatArray) -> FloatArra
     Returns:
         float64 (n,), 0 where F has at least that mean; large but finite for mean 1.
 
-    Source: Honda and Takemura (2010), Theorem 8.
+    Source: Honda and Takemura (2010), Theorem 8, with rewards scaled to [0, 1].
 
     Examples:
         With rewards 0 and 1 it is the divergence of Bernoulli distributions.
@@ -73,7 +73,8 @@ def k_inf(shares: FloatArray, values: FloatArray, mean: FloatArray) -> FloatArra
     x[positive] = 1.0
     inner = np.flatnonzero(positive & (at_one > 0))
     if inner.size:
-        start = np.clip(-at_zero[inner] / curvature[inner], 0, 0.9)
+        # Not nearer to 0, where the slope is so steep for means near 1 that steps are tiny.
+        start = np.clip(-at_zero[inner] / curvature[inner], 0.01, 0.9)
         x[inner] = increasing_roots(
             lambda points, which: slope(points, inner[which]), zero[inner], one[inner], start
         )

@@ -37,7 +37,8 @@ def increasing_roots(
         >>> increasing_roots(square, np.zeros(2), np.full(2, 9.0), np.ones(2)).round(9)
         array([1.41421356, 3.        ])
     """
-    roots, which = start.copy(), np.arange(start.size)
+    roots = start.copy()
+    which: IntArray = np.arange(start.size)
     x, low, high, enough = start, low.copy(), high.copy(), _PRECISION * (high - low)
     for _ in range(_STEPS):
         value, slope = functions(x, which)
@@ -50,5 +51,6 @@ def increasing_roots(
         going = np.abs(step - x) > enough
         if not going.any():
             break
-        x, low, high, enough, which = (each[going] for each in (step, low, high, enough, which))
+        x, low, high, enough = step[going], low[going], high[going], enough[going]
+        which = which[going]
     return roots

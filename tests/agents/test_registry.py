@@ -41,10 +41,22 @@ class Half:
     def reset(self, problem, rng): ...
     def act(self): ...
 """
-INDEX = ("oracle", "ucb", "kl-ucb", "ts", "warm-ts", "survey-greedy")
+IDEAS = {
+    "baselines": "greedy epsilon-greedy explore-then-commit successive-elimination oracle",
+    "optimism": "ucb ucb-tuned ucb-v moss anytime-moss kl-ucb kl-ucb++ empirical-kl-ucb bayes-ucb "
+    "imed empirical-imed",
+    "sampling": "ts beta-ts dirichlet-ts npts gaussian-ts",
+    "many arms": "subsampled-ucb subsampled-greedy",
+    "from a survey": "warm-ts survey-greedy",
+}
 BUILT_IN = [
     "random",
-    *(prefix + name for name in INDEX for prefix in ("", "c-", "tc-")),
+    *(
+        prefix + name
+        for names in IDEAS.values()
+        for name in names.split()
+        for prefix in ("", "c-", "tc-")
+    ),
     *("ppo", "a2c", "dqn"),
 ]
 
