@@ -28,17 +28,20 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
     Returns:
         pseudo_rewards float64 (K, K, R), if it takes at most `LARGEST_TABLE` bytes;
         reward_support float64 (R,); reward_bounds float64 (2,), low and high; reward_edges float64
-        (R + 1,) if rewards are continuous; pseudo_lower_bounds float64 (K, K, R) if the problem has
+        (R + 1,) and reward_bin_width float64 (), the width of the largest bin, if rewards are
+        continuous; pseudo_lower_bounds float64 (K, K, R) if the problem has
         them; survey_means float64 (K,) and survey_counts int64 (K,) if it comes from a survey.
     """
     tables = ("pseudo_rewards", "pseudo_lower_bounds") if problem.rows.is_small else ()
-    arrays: dict[str, AnyArray] = {
+    arrays: dict[str, Any] = {
         "reward_support": problem.reward_support,
         "reward_bounds": np.array(problem.reward_bounds),
     }
     for name in (*tables, "reward_edges", "survey_means", "survey_counts"):
         if getattr(problem, name) is not None:
             arrays[name] = getattr(problem, name)
+    if problem.reward_edges is not None:
+        arrays["reward_bin_width"] = np.diff(problem.reward_edges).max()
     if num_envs is None:
         return {key: array.copy() for key, array in arrays.items()}
     return {key: repeated(array, num_envs) for key, array in arrays.items()}

@@ -19,7 +19,7 @@ def latent_model(
     upper: Sequence[Bound] | None = None,
     latent_range: tuple[float, float] | None = None,
     reward_bounds: tuple[float, float] | None = None,
-    bins: int = 100,
+    bins: int | None = None,
     delta: float = 0.0,
 ) -> LatentModel:
     """Build the model of `CMAB-Latent-v0`; the arguments are those of `LatentEnv`."""
@@ -62,7 +62,8 @@ class LatentEnv(BanditEnv):
     Information:
         `reset`: pseudo_rewards float64 (K, K, R), the largest pseudo-reward over each of R bins of
         the reward, so that the table is an upper bound; reward_support float64 (R,), the bins'
-        midpoints; reward_edges float64 (R + 1,); reward_bounds float64 (2,), low and high.
+        midpoints; reward_edges float64 (R + 1,); reward_bin_width float; reward_bounds float64
+        (2,), low and high.
         `step`: pseudo_reward float64 (K,), those of the reward's bin; reward_index int64, the bin;
         regret float, the sum of the gaps of this episode's pulls.
 
@@ -77,7 +78,9 @@ class LatentEnv(BanditEnv):
         lower, upper: K vectorised functions of X each; without lower, rewards are functions of X.
         latent_range: (low, high) of X; needed for a sampler or an unbounded distribution.
         reward_bounds: (low, high) of the rewards; default the extremes of the functions.
-        bins: R, the number of bins. More bins make the table tighter; it is valid with any number.
+        bins: R, the number of bins; default 2,000, and fewer for more than 16 arms, so that the
+            table takes at most 4 MB, but not fewer than 100. More bins make the table tighter; it
+            is valid with any number.
         delta: probability that a reward belongs to another X (soft bounds), from 0 to 1.
         horizon, step_info, draws, render_mode: see `BanditEnv`.
 
@@ -98,7 +101,9 @@ class LatentEnv(BanditEnv):
         array([6., 3.])
         >>> observation, info = env.reset(seed=0)
         >>> info["pseudo_rewards"].shape
-        (2, 2, 100)
+        (2, 2, 2000)
+        >>> float(info["reward_bin_width"].round(6))  # of rewards from -1 to 13
+        0.007
     """
 
     build_model = staticmethod(latent_model)

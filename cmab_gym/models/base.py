@@ -107,8 +107,18 @@ class BanditModel(ABC):
         return read_only(np.where(impossible, 1.0, thresholds))
 
     def expected_pseudo_rewards(self) -> FloatArray:
-        """Return phi (K, K), phi[l, k] = E[s_{l,k}(R_k)], upper bounds on the mean of arm l."""
+        """Return phi (K, K), phi[l, k] = E[s_{l,k}(R_k)], upper bounds on the mean of arm l.
+
+        The pseudo-rewards are those of the table that players know.
+        """
         return phi_of_table(self.problem.rows.table("phi"), self.reward_pmf, self.means)
+
+    def exact_expected_pseudo_rewards(self) -> FloatArray:
+        """Return phi (K, K) of the pseudo-rewards without bins.
+
+        With bins the phi of the table is a little larger, as an entry is the largest in its bin.
+        """
+        return self.expected_pseudo_rewards()
 
     @property
     def n_arms(self) -> int:

@@ -25,6 +25,7 @@ _SAMPLES, _GRID_SAMPLES = 1_000_000, 20_000  # draws in their place for a sample
 # The rewards of a trial, over all arms, that are drawn in one call; and the trials that share a
 # call, few enough to bound the memory.
 _REWARDS_PER_DRAW, _TRIALS_PER_DRAW = 8192, 32
+_MOST_BINS, _FEWEST_BINS, _TABLE_BYTES = 2000, 100, 4 * 2**20  # of a table with default bins
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ class LatentModel(BanditModel):
         lower, upper: K vectorised functions of X each; equal ones make X decide the reward.
         latent_range: (low, high) of X; None takes the support of the SciPy distribution.
         reward_bounds: (low, high) of the rewards; None takes the extremes of the bound functions.
-        bins: the number of bins of equal size into which the player's table divides the rewards.
+        bins: the number of bins of equal size into which the player's table divides the rewards;
+            None takes `default_bins` of the number of arms.
         delta: probability, from 0 to 1, that a reward depends on another, independent X in place of
             X (soft bounds). So the bounds hold with probability 1 - delta for any reward, as the
             paper's formula needs, and the means do not depend on delta.
@@ -98,14 +100,14 @@ class LatentModel(BanditModel):
     upper: Sequence[Bound]
     latent_range: tuple[float, float] | None = None
     reward_bounds: tuple[float, float] | None = None
-    bins: int = 100
+    bins: int | None = None
     delta: float = 0.0
     arm_names: tuple[str, ...] = ()
     reward_unit: str = field(init=False, default="reward")
     problem: BanditProblem = field(init=False)
     means: FloatArray = field(init=False)
     reward_pmf: FloatArray = field(init=False)
-    _cells: Cells = field(init=False)
+    _x_range: tuple[float, float] = field(init=False)
     _cuts: FloatArray = field(init=False)  # the interior edges of the bins
     _starts: FloatArray = field(init=False)  # -inf, the interior edges, inf
     _n_arms: int = field(init=False)
@@ -121,9 +123,12 @@ class LatentModel(BanditModel):
                 f"{len(self.lower)} lower and {len(self.upper)} upper bound functions: expected "
                 "one of each per arm, for at least 2 arms"
             )
-        bins = checks.whole_number("bins", self.bins, 1)
+        bins = default_bins(len(self.upper))
+        if self.bins is not None:
+            bins = checks.whole_number("bins", self.bins, 1)
         delta = checks.number_between("delta", self.delta, 0, 1, "it is a probability")
-        cells = Cells.over(_range_of(self.latent, self.latent_range), self.lower, self.upper)
+        x_range = _range_of(self.latent, self.latent_range)
+        cells = Cells.over(x_range, self.lower, self.upper)
         bounds = cells.extremes
         if self.reward_bounds is not None:
             bounds = checks.interval("reward_bounds", self.reward_bounds)
@@ -135,7 +140,8 @@ class LatentModel(BanditModel):
         store(self, "rounds_per_draw", max(1, _REWARDS_PER_DRAW // len(self.lower)))
         store(self, "_n_arms", len(self.lower))
         store(self, "_deterministic", tuple(self.lower) == tuple(self.upper))
-        store(self, "_cells", cells)
+        store(self, "bins", bins)
+        store(self, "_x_range", x_range)
         store(self, "_cuts", edges[1:-1])
         store(self, "_starts", np.array([-np.inf, *edges[1:-1], np.inf]))
         store(self, "problem", BanditProblem(table, (edges[:-1] + edges[1:]) / 2, bounds, edges))
@@ -205,7 +211,8 @@ class LatentModel(BanditModel):
         # Bins of equal size can be computed, and corrected where rounding crossed an edge. A search
         # takes seven times as long.
         low, high = self.problem.reward_bounds
-        index = ((outcomes - low) / (high - low) * self.bins).astype(np.int64)
+        bins = self.problem.reward_support.size
+        index = ((outcomes - low) / (high - low) * bins).astype(np.int64)
         index -= outcomes < self._starts.take(index)
         index += outcomes >= self._starts.take(index + 1)
         return flat(outcomes), flat(index)
@@ -218,15 +225,15 @@ class LatentModel(BanditModel):
         i = row * self._n_arms + arm
         return rewards[i], index[i]
 
-    def expected_pseudo_rewards(self) -> FloatArray:
-        """Return phi (K, K) of the exact pseudo-rewards s_{l,k}(r), not of the binned table.
-
-        The phi of the table is a little larger, as an entry is the largest in its bin.
-        """
+    def exact_expected_pseudo_rewards(self) -> FloatArray:
+        """Return phi (K, K) of s_{l,k}(r) without bins: see `BanditModel`."""
+        bounds = self.problem.reward_bounds
+        # Computed again: two numbers for each arm and cell are 10 MB for three arms.
+        cells = Cells.over(self._x_range, self.lower, self.upper).within(bounds)
         phi = np.empty((self.n_arms, self.n_arms))
         for k, points in enumerate(np.sort(self._grid, axis=1)):
-            phi[:, k] = self._cells.given_arm(k, points, points).mean(axis=1)
-        phi = _soften(phi, self.problem.reward_bounds[1], self.delta)
+            phi[:, k] = cells.given_arm(k, points, points).mean(axis=1)
+        phi = _soften(phi, bounds[1], self.delta)
         np.fill_diagonal(phi, self.means)
         return phi
 
@@ -237,7 +244,8 @@ class LatentModel(BanditModel):
 
     def _bin_probabilities(self) -> FloatArray:
         index = self.problem.reward_index(np.clip(self._grid, *self.problem.reward_bounds))
-        counts = np.stack([np.bincount(row, minlength=self.bins) for row in index])
+        n_rewards = self.problem.reward_support.size
+        counts = np.stack([np.bincount(row, minlength=n_rewards) for row in index])
         probabilities: FloatArray = counts / index.shape[1]
         return probabilities
 
@@ -281,12 +289,22 @@ class LatentModel(BanditModel):
         return lower.reshape(shape).swapaxes(0, 1), upper.reshape(shape).swapaxes(0, 1)
 
     def _check_range(self, x: FloatArray) -> None:
-        low, high = self._cells.x_range
+        low, high = self._x_range
         if not (x.min() >= low and x.max() <= high):
             raise ValueError(
                 f"latent drew values from {x.min():g} to {x.max():g}: expected inside "
                 f"({low:g}, {high:g}); widen latent_range"
             )
+
+
+def default_bins(n_arms: int) -> int:
+    """Return the default number of bins: 2,000, but at least 100 whose table takes at most 4 MB.
+
+    Examples:
+        >>> [default_bins(n_arms) for n_arms in (2, 16, 50, 100)]
+        [2000, 2000, 209, 100]
+    """
+    return min(_MOST_BINS, max(_FEWEST_BINS, _TABLE_BYTES // (8 * n_arms**2)))
 
 
 def _range_of(latent: Any, latent_range: tuple[float, float] | None) -> tuple[float, float]:

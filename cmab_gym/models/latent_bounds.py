@@ -24,13 +24,11 @@ class Cells:
     upper bound on how far such a function can rise above both ends.
 
     Args:
-        x_range: the range of X.
         extremes: the smallest and the largest reward at the ends of the cells.
         low: lower bounds.
         high: upper bounds.
     """
 
-    x_range: tuple[float, float]
     extremes: tuple[float, float]
     low: FloatArray
     high: FloatArray
@@ -54,7 +52,7 @@ class Cells:
                 f"bound {high[arm, i]:g}: expected lower <= upper; swap the functions"
             )
         extremes = (float(low.min()), float(high.max()))
-        return cls(x_range, extremes, -_cell_maxima(-low), _cell_maxima(high))
+        return cls(extremes, -_cell_maxima(-low), _cell_maxima(high))
 
     def within(self, bounds: tuple[float, float]) -> Cells:
         """Return the same cells with all bounds clipped to an interval that holds every reward.

@@ -48,7 +48,7 @@ class Analysis:
 
 
 def analyse(model: BanditModel) -> Analysis:
-    """Compute gaps, phi and the competitive arms of a model.
+    """Compute gaps, phi and the competitive arms of a model, by the table that players know.
 
     Examples:
         >>> from cmab_gym.envs.tabular import tabular_model
@@ -61,6 +61,20 @@ def analyse(model: BanditModel) -> Analysis:
         array([ True, False])
     """
     phi = model.expected_pseudo_rewards()
+    return analyse_means(model.means, phi, model.problem.tolerance)
+
+
+def analyse_without_bins(model: BanditModel) -> Analysis:
+    """Compute the same by the exact pseudo-rewards, of which a table with bins is an upper bound.
+
+    Examples:
+        >>> from cmab_gym.envs.latent import latent_model
+        >>> from cmab_gym.theory import analyse, analyse_without_bins
+        >>> model = latent_model("two-arm-a", bins=10)
+        >>> analyse(model).n_competitive, analyse_without_bins(model).n_competitive
+        (2, 1)
+    """
+    phi = model.exact_expected_pseudo_rewards()
     return analyse_means(model.means, phi, model.problem.tolerance)
 
 

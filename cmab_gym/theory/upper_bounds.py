@@ -16,8 +16,7 @@ from cmab_gym import checks
 from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.models.base import BanditModel
 from cmab_gym.problem import check_scale, scale_of
-from cmab_gym.pseudo_rewards import phi_of_table
-from cmab_gym.theory.analysis import Analysis, analyse_means
+from cmab_gym.theory.analysis import Analysis, analyse
 from cmab_gym.theory.conditions import NoBoundError, check_unique_best_arm
 
 
@@ -92,9 +91,7 @@ def c_ucb_bound(model: BanditModel, B: float | None = None) -> UpperBound:
     """Compute the paper's upper bounds for C-UCB on a model.
 
     The bounds hold only for C-UCB, under the conditions that are checked here. (Corollary 1 names
-    C-TS too, but the paper proves it only for two arms with rewards 0 and 1.) Phi is computed from
-    the table that the agent uses: for a latent source with binned rewards it is a little larger
-    than the exact phi of `analyse`.
+    C-TS too, but the paper proves it only for two arms with rewards 0 and 1.)
 
     Args:
         model: the bandit.
@@ -120,7 +117,7 @@ def c_ucb_bound(model: BanditModel, B: float | None = None) -> UpperBound:
     """
     check_scale(B)
     scale = scale_of(B, model.problem)
-    analysis = _analyse_table(model)
+    analysis = analyse(model)
     _check_conditions(model, analysis, scale)
     smallest = analysis.smallest_gap / scale
     t0 = np.full(model.n_arms, np.nan)
@@ -215,11 +212,6 @@ def _rounds(rounds: ArrayLike) -> FloatArray:
     if at.size and not at.min() >= 1:
         raise ValueError(f"rounds={rounds!r}: expected numbers of at least 1")
     return at
-
-
-def _analyse_table(model: BanditModel) -> Analysis:
-    phi = phi_of_table(model.problem.pseudo_rewards, model.reward_pmf, model.means)
-    return analyse_means(model.means, phi, model.problem.tolerance)
 
 
 def _check_conditions(model: BanditModel, analysis: Analysis, scale: float) -> None:

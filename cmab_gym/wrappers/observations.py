@@ -99,7 +99,8 @@ class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
           that the C-Bandit rule needs: the best choice for most learners;
         - "phi", K * K numbers: all empirical pseudo-rewards, of arm l given arm k at [l, k];
         - "table", K * K * R numbers: the pseudo-rewards s[l, k, j] themselves. They are constant in
-          an episode: for learners that play many different bandits.
+          an episode: for learners that play many different bandits. With continuous rewards R is
+          the number of bins: choose few.
 
     Args:
         env: a bandit of this package. Wrappers inside may change actions, rewards or the length of

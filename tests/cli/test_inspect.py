@@ -28,6 +28,10 @@ def test_the_bounds_are_printed_or_why_one_is_missing(capsys):
     for preset, growth in (("three-arm-a", "0"), ("three-arm-b", "of order ln T")):
         latent = inspected("CMAB-Latent-v0", "--set", f"preset={preset}")
         assert f"any agent, lower bound (Theorem 3) {growth} " in latent
+    coarse = inspected("CMAB-Latent-v0", "--set", "preset=two-arm-a", "bins=10")
+    assert "C = 2 of 2 arms are competitive" in coarse
+    assert "C = 1 without the table's 10 bins" in coarse
+    assert "without the table's" not in inspected("CMAB-Latent-v0")
     genres = inspected("CMAB-MovieLens-v0")
     assert "(Corollary 1): not available: the pseudo-rewards of arm 9, the best" in genres
     assert "(Graves and Lai): not available: 18 arms of 5 rewards" in genres

@@ -10,7 +10,7 @@ from cmab_gym.envs.latent import latent_model
 from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import TabularModel
-from cmab_gym.theory import analyse, analyse_means, count_competitive
+from cmab_gym.theory import analyse, analyse_means, analyse_without_bins, count_competitive
 
 # What the paper prints or implies: means, some phi[l, k], C.
 TABULAR = {
@@ -35,7 +35,18 @@ def test_the_analysis_of_the_papers_tables_agrees_with_the_paper(preset):
 
 @pytest.mark.parametrize("preset", LATENT)
 def test_the_analysis_of_the_papers_latent_examples_agrees_with_the_paper(preset):
-    check(analyse(latent_model(preset)), *LATENT[preset], tolerance=5e-4)
+    model = latent_model(preset)
+    check(analyse_without_bins(model), *LATENT[preset], tolerance=5e-4)
+    check(analyse(model), *LATENT[preset], tolerance=6e-3)  # of rewards from -1 to 13
+
+
+def test_bins_only_raise_phi():
+    model = latent_model("two-arm-a", bins=10)
+    coarse, exact = analyse(model), analyse_without_bins(model)
+    assert (coarse.n_competitive, exact.n_competitive) == (2, 1)
+    assert (coarse.phi >= exact.phi - 1e-12).all()
+    finite = tabular_model("three-armed")
+    np.testing.assert_array_equal(analyse(finite).phi, analyse_without_bins(finite).phi)
 
 
 def check(analysis, means, phi, n_competitive, tolerance):
