@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from cmab_gym import evaluate
-
 # In CI the same examples every time; new ones during development. No deadlines: the first test that
 # runs an agent waits for compiled code to be loaded.
 settings.register_profile("default", deadline=None)
@@ -19,7 +17,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 def pytest_configure():
-    """Let SIGINT interrupt tests, and processes they start, when a shell runs them with `&`."""
+    """Use one thread; let SIGINT interrupt tests and their processes when a shell runs them by `&`.
+
+    On tests' small arrays the threads of BLAS and torch, which are not loaded yet, would only wait.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -42,8 +44,16 @@ def raw_data() -> Path:
 
 
 @pytest.fixture
+def numpy_loops(monkeypatch):
+    """Use NumPy's loops, so that worker processes do not have to load numba."""
+    monkeypatch.setenv("CMAB_GYM_COMPILED", "0")
+
+
+@pytest.fixture
 def in_both_forms(monkeypatch):
     """Evaluate with compiled loops and with NumPy's, and return both tables of results."""
+
+    from cmab_gym import evaluate  # loads NumPy: see pytest_configure
 
     def evaluated(*args, **kwargs):
         tables = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from cmab_gym.agents.api import Agent, AgentError
 from cmab_gym.agents.make import agent_factory
 from cmab_gym.arrays import FloatArray
-from cmab_gym.evaluation.batch import Batch, find_environment, run_batch
+from cmab_gym.evaluation.batch import Batch, find_environment
 from cmab_gym.evaluation.evaluate import label_of
+from cmab_gym.evaluation.local import run_serially
 
 _PROBLEMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("CMAB-Tabular-v0", {"preset": "table1-a"}),
@@ -36,15 +38,15 @@ def check_agent(agent: Any, rounds: int = 50) -> None:
     label = label_of(agent)
     for env_id, env_kwargs in _PROBLEMS:
         again = agent_factory(agent)()  # one object for all: reset() must forget
-        regret = partial(_regret, label, again, env_id, env_kwargs, rounds)
-        first, second = regret(range(3)), regret(range(3))
+        regrets = partial(_regrets, label, again, env_id, env_kwargs, rounds)
+        first, second = regrets([range(3)] * 2)
         where = f"on {env_id} with {env_kwargs}"
         if not np.array_equal(first, second):
             raise AgentError(
                 f"{label} chooses other arms {where} when the same seed is used again: take all "
                 "randomness from the rng that reset() receives, and forget everything in reset()"
             )
-        alone = [regret(range(i, i + 1)) for i in range(3)]
+        alone = regrets([range(i, i + 1) for i in range(3)])
         if not np.array_equal(first, np.concatenate(alone)):
             raise AgentError(
                 f"{label} chooses other arms {where} when trials are played one by one: use only "
@@ -52,22 +54,25 @@ def check_agent(agent: Any, rounds: int = 50) -> None:
             )
 
 
-def _regret(
+def _regrets(
     label: str,
     agent: Agent,
     env_id: str,
     env_kwargs: dict[str, Any],
     rounds: int,
-    trials: range,
-) -> FloatArray:
-    spec = find_environment(env_id, env_kwargs)
-    batch = Batch(
-        label, partial(_itself, agent), trials, spec, env_kwargs, tuple(range(1, rounds + 1)), 0
-    )
-    run = run_batch(batch)
-    if run.failure:
-        raise AgentError(run.failure) from run.cause
-    return run.regret
+    trial_ranges: Sequence[range],
+) -> list[FloatArray]:
+    """Return the regret of each range of trials, which all have one length."""
+    spec, checkpoints = find_environment(env_id, env_kwargs), tuple(range(1, rounds + 1))
+    make = partial(_itself, agent)
+    regrets = []
+    for run in run_serially(
+        [Batch(label, make, trials, spec, env_kwargs, checkpoints, 0) for trials in trial_ranges]
+    ):
+        if run.failure:
+            raise AgentError(run.failure) from run.cause
+        regrets.append(run.regret)
+    return regrets
 
 
 def _itself(agent: Agent) -> Agent:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from queue import Empty, Queue
+from queue import Empty, SimpleQueue
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from cmab_gym.user_code import is_of_user
 from cmab_gym.versions import version_of
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client, Future, Queue
 
 LISTEN_SECONDS = 5.0  # how long to try an address at which nothing listens: it may be starting
 CONNECT_SECONDS = 20
@@ -78,7 +78,7 @@ def _client(address: str) -> Client:
     try:
         # Check the address first: a client with a malformed one stays open, and can block the start
         # of another client forever when it is garbage-collected.
-        _wait_for_listener(*get_address_host_port(address))
+        _wait_for_scheduler(address, *get_address_host_port(address))
         Client.__init__(client, address, timeout=CONNECT_SECONDS, set_as_default=False)
     except Exception as error:  # of many classes, if something other than a scheduler answers
         _close(client)
@@ -89,22 +89,33 @@ def _client(address: str) -> Client:
     return client
 
 
-def _wait_for_listener(host: str, port: int) -> None:
-    """Wait until something listens at an address; a Dask client alone would try for much longer.
+def _wait_for_scheduler(address: str, host: str, port: int) -> None:
+    """Wait until something listens at an address, and speaks first, as a scheduler does.
+
+    A Dask client alone would try for much longer to connect, and wait for the first word without
+    limit, for example from a scheduler that is stopped. It has a limit for the other protocols.
 
     Raises:
-        OSError: nothing did for `LISTEN_SECONDS`.
+        OSError: nothing listened for `LISTEN_SECONDS`, or nothing came for `CONNECT_SECONDS`.
     """
     deadline = time.monotonic() + LISTEN_SECONDS
     while True:
         try:
-            socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
+            connection = socket.create_connection((host, port), timeout=CONNECT_SECONDS)
         except OSError:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
         else:
-            return
+            break
+    with connection:
+        if address.startswith("tcp:") or "://" not in address:
+            try:
+                connection.recv(1)
+            except TimeoutError as error:
+                raise TimeoutError(
+                    f"it accepts connections, but sent nothing for {CONNECT_SECONDS:g} seconds"
+                ) from error
 
 
 def _close(client: Client) -> None:
@@ -195,41 +206,68 @@ def _played(
     client: Client, batches: Sequence[Batch], wait: _WaitForWorkers
 ) -> Iterator[tuple[Batch, AgentRun | BaseException]]:
     """Run batches; yield each with its result, or with the reason why it has none."""
+    from distributed import Queue
+
     with _own_code_by_value():
         packed = [_packed(batch) for batch in batches]
-    left: dict[Future, Batch] = {}
-    for each, batch in zip(packed, batches, strict=True):
-        try:
+    left, futures = dict(enumerate(batches)), {}
+    try:
+        results = Queue(client=client)
+        for place, each in enumerate(packed):
             # pure=False: run every batch, even if Dask remembers the result of an equal one.
-            left[client.submit(run_packed, each, pure=False)] = batch
-        except Exception as error:  # of many classes, once the scheduler has ended
-            yield batch, error
-    done: Queue[tuple[Future, AgentRun | BaseException]] = Queue()
-    for future in left:
-        # Dask calls this in another thread: fetching may have to wait for a batch that runs again.
-        future.add_done_callback(lambda future: done.put((future, _outcome(future))))
+            futures[place] = client.submit(run_packed, each, place, results.name, pure=False)
+    except Exception as failure:  # of many classes, once the scheduler has ended
+        yield from ((left.pop(place), failure) for place in range(len(futures), len(batches)))
+    done: SimpleQueue[tuple[int, BaseException | None]] = SimpleQueue()
+    for place, future in futures.items():
+        future.add_done_callback(lambda future, place=place: done.put((place, _error(future))))
     try:
         while left:
-            try:
-                future, outcome = done.get(timeout=_LOOK_SECONDS)
-            except Empty:
-                if wait.is_over(left.values()):
-                    yield from ((batch, wait.error()) for batch in left.values())
-                    break
-            else:
-                yield left.pop(future), outcome
+            ended, error = _next(done)
+            if not isinstance(error, asyncio.CancelledError):  # then the scheduler has ended
+                for place, run in _arrived(results):
+                    if place in left:  # it may have run twice
+                        futures[place].cancel()
+                        yield left.pop(place), run
+            if ended in left:
+                yield left.pop(ended), error or RuntimeError("the scheduler has lost its result")
+            elif ended is None and left and wait.is_over(left.values()):
+                yield from ((batch, wait.error()) for batch in left.values())
+                break
     finally:
         with suppress(Exception):  # the scheduler may have ended
-            client.cancel(list(left))
+            client.cancel([futures[place] for place in left])
+            results.close()
 
 
-def _outcome(future: Future) -> AgentRun | BaseException:
-    """Fetch a result; if its worker has died meanwhile, wait until the batch has run again."""
+def _next(
+    done: SimpleQueue[tuple[int, BaseException | None]],
+) -> tuple[int | None, BaseException | None]:
+    """Return the next batch that ended, and why it failed; nothing after a while."""
     try:
-        run: AgentRun = future.result()
+        return done.get(timeout=_LOOK_SECONDS)
+    except Empty:
+        return None, None
+
+
+def _error(future: Future) -> BaseException | None:
+    """Return why a batch has no result; None if its result is at the scheduler."""
+    if future.status == "finished":
+        return None
+    try:
+        future.result()
     except (Exception, asyncio.CancelledError) as error:
         return error
-    return run
+    return None
+
+
+def _arrived(results: Queue) -> Iterator[tuple[int, AgentRun]]:
+    """Take the results that workers have sent to the scheduler."""
+    try:
+        packed = results.get(batch=True)
+    except Exception:  # of many classes, once the scheduler has ended
+        return
+    yield from map(cloudpickle.loads, packed)
 
 
 def _agent_run(
@@ -244,14 +282,21 @@ def _agent_run(
     return outcome
 
 
-def run_packed(packed: bytes) -> AgentRun:
-    """Unpack a batch and run it, on a worker."""
+def run_packed(packed: bytes, place: int, queue: str) -> None:
+    """Unpack a batch and run it, on a worker, and send the result to the scheduler.
+
+    The worker goes on when the result is there: whatever ends the worker then, the result is safe.
+    """
+    from distributed import Queue
+
     batch: Batch = cloudpickle.loads(packed)
     if batch.timeout is None:
-        return run_batch(batch).to_send()
-    # In a process of its own, which can be ended.
-    (run,) = run_in_processes(1, [batch])
-    return run
+        run = run_batch(batch).to_send()
+    else:  # in a process of its own, which can be ended
+        (run,) = run_in_processes(1, [batch])
+    results = Queue(queue)
+    results.put(cloudpickle.dumps((place, run)))
+    results.close()  # the client still holds it, so its content stays
 
 
 def _packed(batch: Batch) -> bytes:

@@ -45,6 +45,7 @@ def test_run_writes_everything_and_prints_a_table(tmp_path, capsys):
     assert frame["round"].max() == 50
 
 
+@pytest.mark.usefixtures("numpy_loops")
 def test_options_set_the_environment_and_the_agents(tmp_path, capsys):
     arguments = ["run", "CMAB-MovieLens-v0", "--set", "task=movie", "pad=0.4", "--rounds", "60"]
     arguments += ["--trials", "2", "--seed", "7", "--parameters", "published", "--jobs", "2"]

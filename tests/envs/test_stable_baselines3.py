@@ -151,18 +151,6 @@ def compare_vec_env(kind):
         vec_env.close()
 
 
-@pytest.fixture
-def one_torch_thread():
-    """Keep the threads of small networks from waiting for each other on a busy machine."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.mark.usefixtures("one_torch_thread")
 @pytest.mark.parametrize("algorithm", ["PPO", "A2C", "DQN"])
 def test_algorithms_learn_on_the_environments_as_they_are(algorithm):
     import stable_baselines3

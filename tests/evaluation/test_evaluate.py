@@ -121,8 +121,11 @@ def test_batches_change_no_number(batch_size):
         assert_array_equal(apart[label], regret)
 
 
-@pytest.mark.parametrize("env_id", [TABULAR, "CMAB-Latent-v0", "CMAB-MovieLens-v0"])
-def test_workers_change_no_number(env_id):
+@pytest.mark.parametrize(
+    ("env_id", "compiled"), [(TABULAR, "1"), ("CMAB-Latent-v0", "0"), ("CMAB-MovieLens-v0", "0")]
+)
+def test_workers_change_no_number(env_id, compiled, monkeypatch):
+    monkeypatch.setenv("CMAB_GYM_COMPILED", compiled)
     keywords = {"rounds": 300, "trials": 5, "seed": 1}
     serial = evaluate(env_id, ["c-ucb", "c-ts"], **keywords)
     parallel = evaluate(env_id, ["c-ucb", "c-ts"], **keywords, n_jobs=2)
@@ -299,6 +302,7 @@ def test_failures_can_be_kept_without_an_error():
         results.regret("FailsToLearn")
 
 
+@pytest.mark.usefixtures("numpy_loops")
 def test_failures_in_workers_are_told_too(tmp_path):
     path = tmp_path / "bad.py"
     path.write_text(
@@ -311,6 +315,7 @@ def test_failures_in_workers_are_told_too(tmp_path):
     assert [run.label for run in results.finished] == ["ucb"]
 
 
+@pytest.mark.usefixtures("numpy_loops")
 @pytest.mark.parametrize(("on_error", "n_jobs"), [("keep", 1), ("raise", 1), ("keep", 2)])
 def test_an_interruption_is_raised_with_the_finished_results(on_error, n_jobs):
     class Interrupts(RandomAgent):  # here, so that the workers need no module of tests
@@ -404,6 +409,7 @@ def test_no_agent_can_change_the_problem_of_the_next():
     assert np.geterr() == settings
 
 
+@pytest.mark.usefixtures("numpy_loops")
 def test_a_worker_that_dies_takes_no_other_results_with_it():
     class Dies(RandomAgent):  # here, so that the workers need no module of tests
         def act(self):
@@ -427,6 +433,7 @@ class _Holds(Plain):
         self.held = held
 
 
+@pytest.mark.usefixtures("numpy_loops")
 def test_agents_and_environments_of_ones_own_play_in_workers(monkeypatch):
     monkeypatch.setattr(registry, "SPECS", dict(registry.SPECS))
 
@@ -482,6 +489,7 @@ def test_equal_arms_are_all_best():
     assert results.summary()["best_arm_share"].tolist() == [1.0]
 
 
+@pytest.mark.usefixtures("numpy_loops")
 def test_progress_adds_up_to_all_rounds():
     for keywords in ({}, {"batch_size": 2}, {"n_jobs": 2}):
         counted = []

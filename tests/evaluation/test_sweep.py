@@ -138,6 +138,7 @@ def test_each_task_equals_evaluate(file, tmp_path):
     assert row["regret"] == results.summary()["regret"][0]
 
 
+@pytest.mark.usefixtures("numpy_loops")
 @pytest.mark.parametrize("trials", [3, 300])
 def test_worker_processes_change_no_number(tmp_path, trials):
     plan = Sweep(**{**SMALL, "trials": trials})  # 300 trials are two batches

@@ -49,10 +49,11 @@ def test_with_continuous_rewards_it_plays_like_c_ucb(preset):
     np.testing.assert_array_equal(results.regret("c-ucb"), results.regret("tc-ucb"))
 
 
+@pytest.mark.usefixtures("numpy_loops")
 def test_a_trial_does_not_depend_on_its_batch_or_on_workers():
     def regret(**options):
         results = evaluate(
-            "CMAB-MovieLens-v0", ["tc-ts"], 400, 6, 3, env_kwargs={"mask": 0.5}, **options
+            "CMAB-MovieLens-v0", ["tc-ts"], 100, 6, 3, env_kwargs={"mask": 0.5}, **options
         )
         return results.regret("tc-ts")
 
