@@ -36,7 +36,7 @@ SHORTER = {
 # A text that a block contains, and one that it prints.
 PRINTED = {
     "from_info(info)  # all that": "(50, 50, 5)",
-    '"c-moss"': "c-moss",
+    '"c-half-ucb"': "c-half-ucb",
     "my_agent.py:EpsilonGreedy": "EpsilonGreedy",
     "inspect CMAB-Ratings-v0": "competitive",
     "graves_lai_bound": "4.966",

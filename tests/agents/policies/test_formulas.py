@@ -1,6 +1,7 @@
 """Every index against an independent formula, from lists of rewards."""
 
 from dataclasses import fields
+from functools import reduce
 from itertools import zip_longest
 
 import numpy as np
@@ -17,6 +18,7 @@ from cmab_gym.agents.policies.finite_support import k_inf, largest_mean
 from cmab_gym.agents.policies.gamma_draws import standard_gamma
 from cmab_gym.agents.policies.remembered import rounded_up
 from cmab_gym.envs.latent import latent_model
+from cmab_gym.evaluation import evaluate
 from cmab_gym.history import History
 from cmab_gym.problem import OracleProblem
 from cmab_gym.streams import TrialStreams
@@ -289,6 +291,22 @@ def test_a_sample_holds_the_square_root_of_the_horizon(name):
         )
     np.testing.assert_array_equal(own[tried], of_all[tried])
     assert np.isneginf(own[~tried]).all()
+
+
+def test_known_orderings_show_on_independent_arms(monkeypatch):
+    """Equal agents differ by 4 standard errors with a probability of 1 in 30,000."""
+    monkeypatch.setenv("CMAB_GYM_COMPILED", "0")  # loading the compiled loop takes longer
+    means = [0.9, 0.6, 0.6, 0.6, 0.6]
+    pmf = reduce(np.multiply.outer, [np.array([1 - mean, mean]) for mean in means])
+    agents, rounds = ["ucb", "kl-ucb", "imed", "greedy"], [30, 300]
+    results = evaluate(
+        "CMAB-Tabular-v0", agents, 300, 100, env_kwargs={"pmf": pmf}, checkpoints=rounds
+    )
+    more = {name: results.regret("ucb") - results.regret(name) for name in agents[1:]}
+    z = {name: each.mean(axis=0) / each.std(axis=0) * 10 for name, each in more.items()}
+    assert z["kl-ucb"][1] > 4  # at the end
+    assert z["imed"][1] > 4
+    assert z["greedy"][0] > 4  # after 30 rounds
 
 
 POLICIES = [

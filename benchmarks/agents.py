@@ -1,0 +1,141 @@
+"""Compare all agents: their speed, and their regret on every bundled problem.
+
+python benchmarks/agents.py [--only speed regret] [--rounds 1000] [--trials 50]
+
+It writes the tables of docs/agents-compared.md, and takes about ten minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import page
+from process import HERE
+
+from cmab_gym import evaluate, make_agent
+from cmab_gym.agents.registry import INDEX_AGENTS, agents_by_idea, is_policy
+from cmab_gym.evaluation import Results
+from cmab_gym.evaluation.batch import find_environment, make_environment
+from cmab_gym.models.presets import LATENT, TABULAR
+from cmab_gym.problem import OracleProblem
+from cmab_gym.streams import TrialStreams
+
+PAGE = HERE.parent / "docs" / "agents-compared.md"
+FILMS = ("CMAB-MovieLens-v0", {"task": "movie"})  # 50 arms, 1 to 5 stars
+TRIALS, HORIZON, PARTS, ROUNDS = 100, 5000, 10, 50  # of a measurement of speed
+Environments = Mapping[str, tuple[str, dict[str, Any]]]
+FAMILIES: dict[str, Environments] = {
+    "tabular": {name: ("CMAB-Tabular-v0", {"preset": name}) for name in TABULAR},
+    "latent": {name: ("CMAB-Latent-v0", {"preset": name}) for name in LATENT},
+    "survey": {
+        "MovieLens, genres": ("CMAB-MovieLens-v0", {"task": "genre"}),
+        "MovieLens, films": FILMS,
+        "Goodreads": ("CMAB-Goodreads-v0", {}),
+    },
+}
+
+
+def names(family: str) -> dict[str, list[str]]:
+    """Return the versions of each agent that plays on a family; agents of the extra rl do not."""
+    left_out = {"learning"} | ({"from a survey"} if family != "survey" else set())
+    return {
+        name: [prefix + name for prefix in (INDEX_AGENTS if is_policy(cls) else ("",))]
+        for idea, classes in agents_by_idea().items()
+        if idea not in left_out
+        for name, cls in classes.items()
+    }
+
+
+def rounds_per_second(name: str) -> int:
+    """Return rounds a second of CPU time of an agent and its environment, in NumPy.
+
+    The median of 10 times 50 rounds, after 200 others.
+    """
+    env_id, env_kwargs = FILMS
+    env = make_environment(find_environment(env_id, env_kwargs), TRIALS, HORIZON, env_kwargs)
+    env.reset(seed=0)
+    model, agent = env.unwrapped.model, make_agent(name)
+    told = OracleProblem(model.problem.with_horizon(HORIZON), model.means)
+    agent.reset(told, TRIALS, TrialStreams.for_trials(0, range(TRIALS)))
+
+    def play(rounds: int) -> float:
+        start = time.process_time()
+        for _ in range(rounds):
+            arms = agent.act()
+            agent.update(arms, env.step(arms)[1])
+        return time.process_time() - start
+
+    play(200)
+    return round(TRIALS * ROUNDS / float(np.median([play(ROUNDS) for _ in range(PARTS)])))
+
+
+def speed(_: argparse.Namespace) -> dict[str, str]:
+    """Return the table of rounds a second of every agent and its correlated versions."""
+    rows = [("agent", *(f"{prefix}NAME" for prefix in INDEX_AGENTS))]
+    for name, versions in names("survey").items():
+        speeds = [f"{rounds_per_second(version):,}" for version in versions]
+        rows.append((name, *speeds, *[""] * (len(INDEX_AGENTS) - len(speeds))))
+    return {"speed": page.markdown(rows)}
+
+
+def regret(chosen: argparse.Namespace) -> dict[str, str]:
+    """Return the tables of regret, one for each family of environments."""
+    tables = {}
+    for family, environments in FAMILIES.items():
+        agents = [version for versions in names(family).values() for version in versions]
+        results = {
+            label: evaluate(env_id, agents, chosen.rounds, chosen.trials, env_kwargs=kwargs)
+            for label, (env_id, kwargs) in environments.items()
+        }
+        tables[family] = page.markdown(rows_of(results, agents))
+    return tables
+
+
+def rows_of(results: Mapping[str, Results], agents: list[str]) -> list[tuple[str, ...]]:
+    """Return a row for each agent, the best mean rank first; oracles have no rank."""
+    cells: dict[str, list[str]] = {agent: [] for agent in agents}
+    ranks: dict[str, list[int]] = {agent: [] for agent in agents}
+    for found in results.values():
+        summary, place = found.summary().set_index("agent"), 0
+        for agent, row in summary.sort_values("regret", kind="stable").iterrows():
+            cell = f"{row['regret']:.1f} ± {row['regret'] - row['low']:.1f}"
+            if not str(agent).endswith("oracle"):
+                place += 1
+                ranks[str(agent)].append(place)
+                cell += f" ({place})"
+            cells[str(agent)].append(cell)
+    mean = {agent: float(np.mean(own)) if own else 0.0 for agent, own in ranks.items()}
+    rows = [("agent", "mean rank", *results)]
+    for agent in sorted(agents, key=lambda agent: mean[agent]):
+        rows.append((agent, f"{mean[agent]:.1f}" if ranks[agent] else "", *cells[agent]))
+    return rows
+
+
+MEASUREMENTS: dict[str, Callable[[argparse.Namespace], dict[str, str]]] = {
+    "speed": speed,
+    "regret": regret,
+}
+
+
+def main() -> None:
+    """Measure, print, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=MEASUREMENTS, default=list(MEASUREMENTS))
+    parser.add_argument("--rounds", type=int, default=1000)
+    parser.add_argument("--trials", type=int, default=50)
+    chosen = parser.parse_args()
+    os.environ["CMAB_GYM_COMPILED"] = "0"  # all agents in NumPy
+    for name in chosen.only:
+        tables = MEASUREMENTS[name](chosen)
+        for title, table in tables.items():
+            print(f"{title}\n\n{table}\n", flush=True)
+        page.replace(tables, PAGE)
+
+
+if __name__ == "__main__":
+    main()
