@@ -27,7 +27,7 @@ from cmab_gym.streams import TrialStreams
 
 PAGE = HERE.parent / "docs" / "agents-compared.md"
 FILMS = ("CMAB-MovieLens-v0", {"task": "movie"})  # 50 arms, 1 to 5 stars
-TRIALS, HORIZON, PARTS, ROUNDS = 100, 5000, 10, 50  # of a measurement of speed
+TRIALS, HORIZON, PARTS, ROUNDS = 100, 5000, 10, 20  # of a measurement of speed
 Environments = Mapping[str, tuple[str, dict[str, Any]]]
 FAMILIES: dict[str, Environments] = {
     "tabular": {name: ("CMAB-Tabular-v0", {"preset": name}) for name in TABULAR},
@@ -54,7 +54,7 @@ def names(family: str) -> dict[str, list[str]]:
 def rounds_per_second(name: str) -> int:
     """Return rounds a second of CPU time of an agent and its environment, in NumPy.
 
-    The median of 10 times 50 rounds, after 200 others.
+    The median of 10 times 20 rounds, after 200 others.
     """
     env_id, env_kwargs = FILMS
     env = make_environment(find_environment(env_id, env_kwargs), TRIALS, HORIZON, env_kwargs)
