@@ -34,16 +34,22 @@ class BanditProblem:
         survey_means: float64 (K,), the mean rating of each arm in a survey of other users, and the
             mean of all ratings where an arm has none; None if there was no survey.
         survey_counts: int64 (K,), the number of ratings behind each of these means.
+        reward_sigma: a number such that every arm's rewards are sub-Gaussian with it: averages of n
+            rewards are as near the mean as those of normal rewards with this standard deviation.
+            None if nothing better than half the length of the interval of rewards is known
+            (Hoeffding's lemma).
         horizon: how many rounds a trial has; None if the player does not know.
 
     Attributes:
         rows: the pseudo-rewards by the arm that is pulled.
+        cuts: float64 (R - 1,), increasing numbers between neighbouring rewards or bins.
 
     Raises:
         ValueError: a shape does not fit, an entry is not finite or its size is above 1e100, the
             support is not increasing or not inside the bounds, pseudo_rewards[k, k] is below the
-            reward, a lower bound is above the upper one, or the means of the survey are outside the
-            bounds or come without counts, or `horizon` is not a number of rounds.
+            reward, a lower bound is above the upper one, the means of the survey are outside the
+            bounds or come without counts, reward_sigma is not above 0, or `horizon` is not a number
+            of rounds.
 
     Source: Section 2.1, Definition 1, of Gupta, Chaudhari, Joshi and Yagan (2021), and its remark
     on pseudo-lower bounds in Section 3.
@@ -66,8 +72,9 @@ class BanditProblem:
     pseudo_lower_bounds: FloatArray | None
     survey_means: FloatArray | None
     survey_counts: IntArray | None
+    reward_sigma: float | None
     horizon: int | None
-    _cuts: FloatArray = field(repr=False)
+    cuts: FloatArray = field(repr=False)
 
     def __init__(
         self,
@@ -78,6 +85,7 @@ class BanditProblem:
         pseudo_lower_bounds: ArrayLike | None = None,
         survey_means: ArrayLike | None = None,
         survey_counts: ArrayLike | None = None,
+        reward_sigma: float | None = None,
         horizon: int | None = None,
     ) -> None:
         store = partial(object.__setattr__, self)
@@ -97,8 +105,11 @@ class BanditProblem:
         store("survey_means", survey_means)
         store("survey_counts", survey_counts)
         self._store_survey()
+        if reward_sigma is not None:
+            reward_sigma = checks.positive("reward_sigma", reward_sigma)
+        store("reward_sigma", reward_sigma)
         store("horizon", None if horizon is None else checks.whole_number("horizon", horizon, 1))
-        store("_cuts", self._interior_cuts())
+        store("cuts", self._interior_cuts())
         self._check_resolution()
 
     @classmethod
@@ -136,6 +147,7 @@ class BanditProblem:
             info.get("pseudo_lower_bounds"),
             info.get("survey_means"),
             info.get("survey_counts"),
+            info.get("reward_sigma"),
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BanditProblem:
@@ -186,7 +198,7 @@ class BanditProblem:
         Raises:
             ValueError: a reward is not in the support, or outside the bounds of the bins.
         """
-        index = self._cuts.searchsorted(rewards, side="right")
+        index = self.cuts.searchsorted(rewards, side="right")
         if self.reward_edges is None:
             valid = np.abs(self.reward_support.take(index) - rewards) <= self.tolerance
         else:
@@ -202,7 +214,7 @@ class BanditProblem:
             )
         return index
 
-    def _others(self) -> tuple[Any, Any, Any, Any, Any, Any]:
+    def _others(self) -> tuple[Any, Any, Any, Any, Any, Any, Any]:
         return (
             self.reward_support,
             self.reward_bounds,
@@ -210,6 +222,7 @@ class BanditProblem:
             self.pseudo_lower_bounds,
             self.survey_means,
             self.survey_counts,
+            self.reward_sigma,
         )
 
     def _check_rewards(self) -> None:
@@ -296,7 +309,7 @@ class BanditProblem:
         object.__setattr__(self, "survey_counts", frozen(counts.astype(np.int64)))
 
     def _check_resolution(self) -> None:
-        index = np.searchsorted(self._cuts, self.reward_support, side="right")
+        index = np.searchsorted(self.cuts, self.reward_support, side="right")
         wrong = np.flatnonzero(index != np.arange(index.size))
         if wrong.size:
             near = self.reward_support[max(wrong[0] - 1, 0) : wrong[0] + 2]
@@ -357,8 +370,14 @@ def check_scale(B: float | None) -> None:
 
 
 def scale_of(B: float | None, problem: BanditProblem) -> float:
-    """Return the scale B of a policy, by default the length of the problem's reward interval."""
-    return problem.reward_range if B is None else float(B)  # a small NumPy type would overflow
+    """Return the scale B of a policy, by default that of the problem.
+
+    Rewards in an interval of length B are sub-Gaussian with sigma = B / 2. So the default is
+    2 `reward_sigma`, or the length of the interval of rewards if the problem has none.
+    """
+    if B is not None:
+        return float(B)  # a small NumPy type would overflow
+    return problem.reward_range if problem.reward_sigma is None else 2 * problem.reward_sigma
 
 
 def check_horizon(horizon: int | None) -> None:

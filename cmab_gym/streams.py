@@ -20,6 +20,7 @@ ENVIRONMENT, AGENT = 0, 1
 # Key of an environment's generator: a child of its seed, so that a player who makes a generator
 # from the same integer draws other numbers.
 _OF_ENVIRONMENT = 0x636D6162
+_OF_PROBLEM = 0x636D6163  # the same for the generator of a bandit that is drawn at random
 # SplitMix64: Steele, Lea and Flood (2014), "Fast splittable pseudorandom number generators".
 STEP, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 UNIT = 2.0**-53
@@ -43,6 +44,11 @@ def environment_seed(seed: int, trial: int) -> int:
 def environment_generator(seed: int | None) -> Generator:
     """Return the generator of an environment with a seed; None seeds it from the system."""
     return Generator(PCG64(SeedSequence(seed, spawn_key=(_OF_ENVIRONMENT,))))
+
+
+def problem_generator(seed: int) -> Generator:
+    """Return the generator with which a bandit itself is drawn, such as the means of its arms."""
+    return Generator(PCG64(SeedSequence(seed, spawn_key=(_OF_PROBLEM,))))
 
 
 def uniforms_at(keys: UInt64Array, n: IntArray) -> FloatArray:

@@ -3,6 +3,7 @@
 import gymnasium as gym
 import numpy as np
 
+from cmab_gym.envs.independent import REWARDS
 from cmab_gym.envs.registration import ENVIRONMENTS
 from cmab_gym.envs_data import Ratings
 from cmab_gym.models.presets import LATENT, TABULAR
@@ -13,7 +14,12 @@ RATINGS = Ratings.from_columns(
     np.repeat(np.arange(40), 3), np.tile(np.arange(3), 40), _STARS.ravel()
 )
 NEEDS = {"CMAB-Ratings-v0": {"data": RATINGS, "n_arms": 3}}
-PRESETS = [("CMAB-Tabular-v0", name) for name in TABULAR] + [("CMAB-Latent-v0", n) for n in LATENT]
+# Ids and keyword arguments of every preset, and of every kind of independent rewards.
+PRESETS = [
+    *(("CMAB-Tabular-v0", {"preset": name}) for name in TABULAR),
+    *(("CMAB-Latent-v0", {"preset": name}) for name in LATENT),
+    *(("CMAB-Independent-v0", {"rewards": kind}) for kind in REWARDS),
+]
 MODES = ["NextStep", "SameStep"] if hasattr(gym.vector, "AutoresetMode") else ["NextStep"]
 
 

@@ -34,7 +34,7 @@ def test_arrays_are_read_only_copies():
 def test_copies_cannot_be_written_to_either(clone):
     survey = {"survey_means": [0, 1], "survey_counts": np.array([1, 2])}
     made = clone(problem(pseudo_lower_bounds=TABLE_1 - 2, **survey))
-    for array in (made.pseudo_rewards, made.pseudo_lower_bounds, made.survey_counts, made._cuts):
+    for array in (made.pseudo_rewards, made.pseudo_lower_bounds, made.survey_counts, made.cuts):
         while isinstance(array, np.ndarray):
             with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
                 array.setflags(write=True)
@@ -113,7 +113,10 @@ def test_rewards_that_float64_cannot_tell_apart_are_refused():
         BanditProblem(np.full((2, 2, 3), 2.0), near, (0, 2))
 
 
-@pytest.mark.parametrize("env_id", ["CMAB-Tabular-v0", "CMAB-Latent-v0", "CMAB-MovieLens-v0"])
+@pytest.mark.parametrize(
+    "env_id",
+    ["CMAB-Tabular-v0", "CMAB-Latent-v0", "CMAB-Independent-v0", "CMAB-MovieLens-v0"],
+)
 def test_from_info_gives_the_problem_of_the_environment(env_id):
     env = gym.make(env_id)
     _, info = env.reset(seed=0)
@@ -122,6 +125,7 @@ def test_from_info_gives_the_problem_of_the_environment(env_id):
     np.testing.assert_array_equal(read.reward_support, own.reward_support)
     assert read.reward_bounds == own.reward_bounds
     assert (read.reward_edges is None) == (own.reward_edges is None)
+    assert read.reward_sigma == own.reward_sigma
 
 
 def test_from_info_refuses_the_info_of_a_step():

@@ -2,6 +2,7 @@
 
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.goodreads import GoodreadsEnv, GoodreadsVectorEnv
+from cmab_gym.envs.independent import IndependentEnv, IndependentVectorEnv
 from cmab_gym.envs.latent import LatentEnv, LatentVectorEnv
 from cmab_gym.envs.movielens import MovieLensEnv, MovieLensVectorEnv
 from cmab_gym.envs.ratings import RatingsEnv, RatingsVectorEnv
@@ -13,6 +14,8 @@ __all__ = [
     "BanditVectorEnv",
     "GoodreadsEnv",
     "GoodreadsVectorEnv",
+    "IndependentEnv",
+    "IndependentVectorEnv",
     "LatentEnv",
     "LatentVectorEnv",
     "MovieLensEnv",

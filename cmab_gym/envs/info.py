@@ -30,7 +30,8 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
         reward_support float64 (R,); reward_bounds float64 (2,), low and high; reward_edges float64
         (R + 1,) and reward_bin_width float64 (), the width of the largest bin, if rewards are
         continuous; pseudo_lower_bounds float64 (K, K, R) if the problem has
-        them; survey_means float64 (K,) and survey_counts int64 (K,) if it comes from a survey.
+        them; survey_means float64 (K,) and survey_counts int64 (K,) if it comes from a survey;
+        reward_sigma float64 () if it is known.
     """
     tables = ("pseudo_rewards", "pseudo_lower_bounds") if problem.rows.is_small else ()
     arrays: dict[str, Any] = {
@@ -42,6 +43,8 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
             arrays[name] = getattr(problem, name)
     if problem.reward_edges is not None:
         arrays["reward_bin_width"] = np.diff(problem.reward_edges).max()
+    if problem.reward_sigma is not None:
+        arrays["reward_sigma"] = np.float64(problem.reward_sigma)
     if num_envs is None:
         return {key: array.copy() for key, array in arrays.items()}
     return {key: repeated(array, num_envs) for key, array in arrays.items()}

@@ -20,6 +20,7 @@ class Registered:
 ENVIRONMENTS = (
     Registered("CMAB-Tabular-v0", "tabular", "Tabular", "a joint probability table (2+ arms)"),
     Registered("CMAB-Latent-v0", "latent", "Latent", "a hidden random source (2+ arms)"),
+    Registered("CMAB-Independent-v0", "independent", "Independent", "independent arms (2+ arms)"),
     Registered("CMAB-MovieLens-v0", "movielens", "MovieLens", "18 genres or 50 movies, 1-5 stars"),
     Registered("CMAB-Goodreads-v0", "goodreads", "Goodreads", "25 books, 1-5 stars"),
     Registered("CMAB-Ratings-v0", "ratings", "Ratings", "any table of ratings: pass data"),

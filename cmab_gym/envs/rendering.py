@@ -15,6 +15,7 @@ from cmab_gym.envs.picture import Picture
 from cmab_gym.envs.scene import NAME_WIDTH, Scene, intervals, table
 from cmab_gym.history import CorrelatedHistory
 from cmab_gym.models.base import BanditModel
+from cmab_gym.problem import scale_of
 from cmab_gym.text import shown, write
 
 FRAMES_PER_SECOND = 30
@@ -69,7 +70,7 @@ class Screen:
         """Return the current scene of a trial."""
         history, bounds = self._history, self._model.problem.reward_bounds
         pulls, means = history.pulls[trial], history.means[trial]
-        low, high = intervals(pulls, means, bounds)
+        low, high = intervals(pulls, means, bounds, scale_of(None, self._model.problem))
         return Scene(
             self._names,
             self._model.reward_unit,

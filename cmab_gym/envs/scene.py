@@ -55,7 +55,7 @@ class Scene:
 
 
 def intervals(
-    pulls: IntArray, means: FloatArray, reward_bounds: tuple[float, float]
+    pulls: IntArray, means: FloatArray, reward_bounds: tuple[float, float], scale: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return 95 % confidence intervals of the arms' means, by Hoeffding's inequality.
 
@@ -66,13 +66,14 @@ def intervals(
         pulls: int64 (K,).
         means: float64 (K,), mean rewards; ignored where an arm has no pull.
         reward_bounds: (low, high), the interval that holds every reward.
+        scale: the length of that interval, or twice the sub-Gaussian sigma of the rewards.
 
     Returns:
         The lower and the upper ends, float64 (K,), within reward_bounds.
     """
     low, high = reward_bounds
     pulled = pulls > 0
-    radius = (high - low) * np.sqrt(math.log(2 / _MISS) / (2 * np.maximum(pulls, 1)))
+    radius = scale * np.sqrt(math.log(2 / _MISS) / (2 * np.maximum(pulls, 1)))
     return (
         np.where(pulled, np.maximum(means - radius, low), low),
         np.where(pulled, np.minimum(means + radius, high), high),

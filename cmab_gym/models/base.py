@@ -101,10 +101,7 @@ class BanditModel(ABC):
 
         The quantile at u is the reward whose position is the number of thresholds up to u.
         """
-        thresholds = np.cumsum(self.reward_pmf, axis=1)[:, :-1]
-        # Exactly 1 where no larger reward is possible, whatever the rounding of the sum.
-        impossible = np.cumsum(self.reward_pmf[:, ::-1], axis=1)[:, ::-1][:, 1:] == 0
-        return read_only(np.where(impossible, 1.0, thresholds))
+        return thresholds_of(self.reward_pmf)
 
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K), phi[l, k] = E[s_{l,k}(R_k)], upper bounds on the mean of arm l.
@@ -136,6 +133,18 @@ class BanditModel(ABC):
         """Whether each arm has the largest mean, bool (K,)."""
         best: BoolArray = self.gaps <= self.problem.tolerance
         return best
+
+
+def thresholds_of(pmf: FloatArray) -> FloatArray:
+    """Return the distribution functions (K, R - 1) of K arms: see `BanditModel.thresholds`.
+
+    Args:
+        pmf: float64 (K, R), the probability of each reward.
+    """
+    thresholds = np.cumsum(pmf, axis=1)[:, :-1]
+    # Exactly 1 where no larger reward is possible, whatever the rounding of the sum.
+    impossible = np.cumsum(pmf[:, ::-1], axis=1)[:, ::-1][:, 1:] == 0
+    return read_only(np.where(impossible, 1.0, thresholds))
 
 
 def flat(values: AnyArray) -> array[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,8 +11,9 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from cmab_gym import checks
-from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.models.base import BanditModel, Pull, flat, numbered
+from cmab_gym.arrays import AnyArray, FloatArray, read_only
+from cmab_gym.models.base import numbered
+from cmab_gym.models.drawn_rewards import DrawnRewards, rounds_per_draw
 from cmab_gym.models.latent_bounds import Bound, Cells, values_of
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import set_own_rewards
@@ -22,9 +22,7 @@ __all__ = ["Bound", "LatentModel", "ScaledBeta"]
 
 _X_QUANTILES, _REWARD_QUANTILES = 20_000, 16  # midpoints for expectations over X, and given X
 _SAMPLES, _GRID_SAMPLES = 1_000_000, 20_000  # draws in their place for a sampler without quantiles
-# The rewards of a trial, over all arms, that are drawn in one call; and the trials that share a
-# call, few enough to bound the memory.
-_REWARDS_PER_DRAW, _TRIALS_PER_DRAW = 8192, 32
+_TRIALS_PER_DRAW = 32  # trials that share a call of the functions: few enough to bound the memory
 _MOST_BINS, _FEWEST_BINS, _TABLE_BYTES = 2000, 100, 4 * 2**20  # of a table with default bins
 
 
@@ -58,7 +56,7 @@ class ScaledBeta:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentModel(BanditModel):
+class LatentModel(DrawnRewards):
     """Each round draws X; the reward of arm k is uniform between lower_k(X) and upper_k(X).
 
     The player knows the bound functions and the range of X, but not its distribution.
@@ -108,8 +106,6 @@ class LatentModel(BanditModel):
     means: FloatArray = field(init=False)
     reward_pmf: FloatArray = field(init=False)
     _x_range: tuple[float, float] = field(init=False)
-    _cuts: FloatArray = field(init=False)  # the interior edges of the bins
-    _starts: FloatArray = field(init=False)  # -inf, the interior edges, inf
     _n_arms: int = field(init=False)
     _deterministic: bool = field(init=False)  # whether X decides the rewards
 
@@ -137,13 +133,11 @@ class LatentModel(BanditModel):
         table = _soften(cells.pseudo_rewards(edges[:-1], edges[1:]), bounds[1], delta)
         set_own_rewards(table, edges[1:])
         store = object.__setattr__
-        store(self, "rounds_per_draw", max(1, _REWARDS_PER_DRAW // len(self.lower)))
+        store(self, "rounds_per_draw", rounds_per_draw(len(self.lower)))
         store(self, "_n_arms", len(self.lower))
         store(self, "_deterministic", tuple(self.lower) == tuple(self.upper))
         store(self, "bins", bins)
         store(self, "_x_range", x_range)
-        store(self, "_cuts", edges[1:-1])
-        store(self, "_starts", np.array([-np.inf, *edges[1:-1], np.inf]))
         store(self, "problem", BanditProblem(table, (edges[:-1] + edges[1:]) / 2, bounds, edges))
         store(self, "arm_names", tuple(self.arm_names) or numbered("arm", len(self.lower)))
         store(self, "means", read_only(self._mean_rewards()))
@@ -198,32 +192,6 @@ class LatentModel(BanditModel):
         low, high = self.problem.reward_bounds
         np.minimum(np.maximum(rewards, low, out=rewards), high, out=rewards)
         return rewards
-
-    def pull(self, outcomes: AnyArray, arms: IntArray) -> Pull:
-        """Look up rewards: see `BanditModel.pull`."""
-        n_arms = outcomes.shape[1]
-        rewards = outcomes.take(arms + np.arange(0, outcomes.size, n_arms)[:, None])
-        # `draw` keeps rewards within the bounds, which `problem.reward_index` would check again.
-        return rewards, self._cuts.searchsorted(rewards, side="right")
-
-    def prepare(self, outcomes: AnyArray) -> tuple[array[Any], array[Any]]:
-        """Find the bins of all rewards: see `BanditModel.prepare`."""
-        # Bins of equal size can be computed, and corrected where rounding crossed an edge. A search
-        # takes seven times as long.
-        low, high = self.problem.reward_bounds
-        bins = self.problem.reward_support.size
-        index = ((outcomes - low) / (high - low) * bins).astype(np.int64)
-        index -= outcomes < self._starts.take(index)
-        index += outcomes >= self._starts.take(index + 1)
-        return flat(outcomes), flat(index)
-
-    def pull_one(
-        self, prepared: tuple[array[Any], array[Any]], row: int, arm: int
-    ) -> tuple[float, int]:
-        """Look up one reward: see `BanditModel.pull_one`."""
-        rewards, index = prepared
-        i = row * self._n_arms + arm
-        return rewards[i], index[i]
 
     def exact_expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K) of s_{l,k}(r) without bins: see `BanditModel`."""

@@ -11,6 +11,8 @@ from scipy.optimize import brentq
 from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
 from cmab_gym.models.base import BanditModel
+from cmab_gym.models.independent import IndependentModel
+from cmab_gym.models.reward_laws import NormalLaw
 from cmab_gym.theory.analysis import Analysis
 from cmab_gym.theory.conditions import check_finite_support
 
@@ -57,8 +59,11 @@ def lai_robbins_bound(model: BanditModel) -> LowerBound:
     pseudo-rewards may have less regret. An asymptotically optimal policy, such as `kl-ucb` for
     rewards 0 and 1, pulls each arm as often as `pulls` says.
 
+    For independent normal rewards with a known standard deviation, the class is that of all means,
+    and K_inf is gap_k^2 / (2 sigma^2).
+
     Raises:
-        NoBoundError: the rewards are continuous.
+        NoBoundError: the rewards are continuous, and not independent and normal.
 
     Source: Lai and Robbins (1985), Theorem 2; Burnetas and Katehakis (1996) for finite supports.
 
@@ -71,10 +76,13 @@ def lai_robbins_bound(model: BanditModel) -> LowerBound:
         >>> bound.regret([10, 1000]).round(2)
         array([ 5.68, 17.04])
     """
+    pulls, worse = np.zeros(model.n_arms), ~model.best_arms
+    if isinstance(model, IndependentModel) and isinstance(model.law, NormalLaw):
+        pulls[worse] = 2 * model.law.sigma**2 / model.gaps[worse] ** 2
+        return LowerBound(float(pulls @ model.gaps), pulls)
     check_finite_support(model)
     support, largest = model.problem.reward_support, float(model.means.max())
-    pulls = np.zeros(model.n_arms)
-    for arm in np.flatnonzero(~model.best_arms):
+    for arm in np.flatnonzero(worse):
         pulls[arm] = 1 / kl_inf(model.reward_pmf[arm], support, largest)
     return LowerBound(float(pulls @ model.gaps), pulls)
 

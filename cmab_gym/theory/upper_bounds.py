@@ -218,7 +218,7 @@ def _check_conditions(model: BanditModel, analysis: Analysis, scale: float) -> N
     problem, best = model.problem, analysis.best_arm
     check_unique_best_arm(model)
     widths = np.ptp(problem.pseudo_rewards, axis=2)
-    np.fill_diagonal(widths, problem.reward_range)  # an arm's own entries are its rewards
+    np.fill_diagonal(widths, scale_of(None, problem))  # an arm's own entries are its rewards
     if widths.max() > scale + problem.tolerance:
         raise NoBoundError(
             f"rewards or pseudo-rewards of one arm are {widths.max():g} apart, more than B = "

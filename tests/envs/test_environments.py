@@ -29,14 +29,14 @@ def test_check_env_accepts_every_environment(env_id, step_info, horizon):
     check_env(env, skip_render_check=True)  # tests/envs/test_rendering.py has that
 
 
-@pytest.mark.parametrize(("env_id", "preset"), PRESETS)
-def test_check_env_accepts_every_preset(env_id, preset):
-    check_env(gym.make(env_id, preset=preset).unwrapped, skip_render_check=True)
+@pytest.mark.parametrize(("env_id", "env_kwargs"), PRESETS)
+def test_check_env_accepts_every_preset(env_id, env_kwargs):
+    check_env(gym.make(env_id, **env_kwargs).unwrapped, skip_render_check=True)
 
 
-@pytest.mark.parametrize(("env_id", "preset"), PRESETS)
-def test_a_spec_is_unchanged_by_a_round_trip_through_json(env_id, preset):
-    env = gym.make(env_id, preset=preset, horizon=20)
+@pytest.mark.parametrize(("env_id", "env_kwargs"), PRESETS)
+def test_a_spec_is_unchanged_by_a_round_trip_through_json(env_id, env_kwargs):
+    env = gym.make(env_id, **env_kwargs, horizon=20)
     again = gym.make(EnvSpec.from_json(env.spec.to_json()))
     assert again.spec == env.spec
     assert rewards_of(again, 3, 20) == rewards_of(env, 3, 20)

@@ -67,11 +67,11 @@ def test_intervals_contain_the_mean_in_95_percent_of_all_trials():
     rng = np.random.default_rng(0)
     pulls = rng.integers(1, 200, 2000)
     means = rng.binomial(pulls, 0.5) / pulls * 4 + 1
-    low, high = intervals(pulls, means, (1, 5))
+    low, high = intervals(pulls, means, (1, 5), 4)
     assert ((low <= 3) & (high >= 3)).mean() > 0.935
     assert (low >= 1).all()
     assert (high <= 5).all()
-    assert_array_equal(intervals(np.zeros(1, int), np.zeros(1), (1, 5)), [[1], [5]])
+    assert_array_equal(intervals(np.zeros(1, int), np.zeros(1), (1, 5), 4), [[1], [5]])
 
 
 def test_a_picture_shows_nothing_of_earlier_scenes():

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.rl
 IDS = {
     "CMAB-Tabular-v0": {"preset": "table1-b"},
     "CMAB-Latent-v0": {"preset": "two-arm-a"},
+    "CMAB-Independent-v0": {},
     "CMAB-MovieLens-v0": {"task": "movie"},
     "CMAB-Goodreads-v0": {},
 }

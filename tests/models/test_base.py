@@ -6,6 +6,7 @@ from numpy.random import default_rng
 from numpy.testing import assert_array_equal
 from scipy import stats
 
+from cmab_gym.envs.independent import independent_model
 from cmab_gym.envs.latent import latent_model
 from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import BanditModel, HistogramModel
@@ -26,6 +27,9 @@ MODELS = {
     "histogram": histogram_model(),
     "latent": latent_model("two-arm-b"),
     "soft": latent_model("three-arm-a", delta=0.3),
+    "normal": independent_model(),
+    "beta": independent_model("beta"),
+    "finite": independent_model("finite"),
 }
 
 

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import stats
 
+from cmab_gym.envs.independent import independent_model
 from cmab_gym.envs.latent import latent_model
 from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.envs.tabular import tabular_model
@@ -18,6 +19,8 @@ MODELS = {
     "two-arm-b": lambda: latent_model("two-arm-b"),
     "three-arm-b": lambda: latent_model("three-arm-b"),
     "soft": lambda: latent_model("two-arm-a", delta=0.3),
+    "normal": lambda: independent_model(n_arms=2),
+    "finite": lambda: independent_model("finite", n_arms=3),
     "movies": lambda: movielens_model("movie"),
 }
 # With the fixed seeds below every test passes; for other seeds each fails with probability 0.001.
@@ -30,7 +33,7 @@ def stacks(model, trials, seed=0):
     )
 
 
-@pytest.mark.parametrize("name", ["three-armed", "movies"])
+@pytest.mark.parametrize("name", ["three-armed", "finite", "movies"])
 def test_every_arm_gives_its_own_distribution(name):
     """A chi-square test for each arm, with Bonferroni's correction for their number."""
     model = MODELS[name]()
@@ -45,7 +48,7 @@ def test_every_arm_gives_its_own_distribution(name):
             assert stats.chisquare(counts[possible], expected).pvalue > LEVEL / model.n_arms, arm
 
 
-@pytest.mark.parametrize("name", ["two-arm-b", "three-arm-b", "soft"])
+@pytest.mark.parametrize("name", ["two-arm-b", "three-arm-b", "soft", "normal"])
 def test_every_continuous_arm_has_the_distribution_that_it_has_by_rounds(name):
     """A two-sample Kolmogorov-Smirnov test for each arm, with Bonferroni's correction."""
     model = MODELS[name]()
