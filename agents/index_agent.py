@@ -83,6 +83,7 @@ class IndexAgent:
         """Choose the arm with the largest index, ties broken at random, int64 (B,)."""
         index, allowed = self._index(), self.allowed_arms()
         self._acted = True
+        self.history.candidates = allowed
         if allowed is not None:
             # Above the -infinity of the others, even if the policy returns that.
             index = np.where(allowed, np.maximum(index, -sys.float_info.max), -np.inf)
@@ -104,6 +105,7 @@ class IndexAgent:
         learn = getattr(self.policy, "learn", None)
         if learn is not None:
             learn(self.history, self.rng)
+        self.history.candidates = None
 
     def allowed_arms(self) -> BoolArray | None:
         """Return the arms that may be pulled, bool (B, K); None allows all."""

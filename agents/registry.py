@@ -69,6 +69,13 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "npts": "policies.npts:NPTS",
         "gaussian-ts": "policies.gaussian_ts:GaussianTS",
     },
+    "adversarial and gradient": {
+        "boltzmann": "adversarial.boltzmann:Boltzmann",
+        "gradient": "adversarial.gradient:Gradient",
+        "exp3": "adversarial.exp3:EXP3",
+        "exp3-ix": "adversarial.exp3_ix:EXP3IX",
+        "tsallis-inf": "adversarial.tsallis_inf:TsallisINF",
+    },
     "many arms": {
         "subsampled-ucb": "policies.subsampled_ucb:SubsampledUCB",
         "subsampled-greedy": "policies.subsampled_greedy:SubsampledGreedy",

@@ -32,6 +32,8 @@ class History:
         problem: the problem passed in.
         t: rounds so far.
         memory: arrays that a policy keeps between rounds, by name; empty at first.
+        candidates: bool (B, K), the arms among which the last arm was chosen, while a policy learns
+            from its reward; None for all arms.
 
     Examples:
         >>> from cmab_gym.models import TabularModel
@@ -48,6 +50,7 @@ class History:
         self.problem = problem
         self.t = 0
         self.memory: dict[str, AnyArray] = {}
+        self.candidates: BoolArray | None = None
         self._trial = np.arange(trials)
         self._pulls: IntArray = np.zeros(shape, dtype=np.int64)
         self._sums: FloatArray = np.zeros(shape)

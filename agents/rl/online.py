@@ -74,6 +74,7 @@ class OnlineAgent(Copies):
 
     algorithm: ClassVar[str]
     extra: ClassVar[str] = "rl"
+    needs_rewards_at_once: ClassVar[bool] = True
 
     def __init__(self, settings: str = "tuned", horizon: int = 5000, **overrides: Any) -> None:
         algorithm_class = getattr(stable_baselines3(), self.algorithm)

@@ -80,6 +80,8 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     _add_whole(run, "--trials", "independent trials", 100)
     _add_seed(run)
     _add_workers(run)
+    _add_whole(run, "--delay", "rounds until agents get a reward", 0, at_least=0)
+    _add_whole(run, "--rewards-every", "agents get rewards only after every N rounds", 1)
     run.add_argument(
         "--checkpoints",
         type=checkpoints,

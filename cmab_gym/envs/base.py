@@ -22,6 +22,7 @@ from cmab_gym.envs.rendering import (
     checked_render_mode,
     warn_of_missing_render_mode,
 )
+from cmab_gym.late_rewards import Arrivals
 from cmab_gym.models.base import BanditModel
 from cmab_gym.models.draws import DRAW_KINDS, DrawKind, RewardSource, reward_source_of
 from cmab_gym.problem import BanditProblem
@@ -52,6 +53,7 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         model: how rewards are drawn. It holds the true means, which players must not see.
         problem: what a player may know.
         observers: called in every episode and round: this package's wrappers, and the screen.
+        arrivals: when observations show rewards; the wrapper `LateFeedback` sets it.
 
     Raises:
         ValueError: an argument is unknown or out of range.
@@ -110,6 +112,7 @@ class BanditEnv(gym.Env[np.int64, np.int64]):
         self._start_stream()
         self.render_mode = checked_render_mode(self, render_mode)
         self._screen = Screen(self.model, self.horizon) if self.render_mode else None
+        self.arrivals = Arrivals()
         self.observers: list[RoundObserver] = [self._screen] if self._screen is not None else []
 
     @property

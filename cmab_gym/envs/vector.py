@@ -31,6 +31,7 @@ from cmab_gym.envs.rendering import (
     checked_render_mode,
     warn_of_missing_render_mode,
 )
+from cmab_gym.late_rewards import Arrivals
 from cmab_gym.models.base import BanditModel
 from cmab_gym.models.draws import (
     DRAW_KINDS,
@@ -74,7 +75,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
     Attributes:
         model, problem: as in `BanditEnv`.
         env_kwargs: all keyword arguments of the family, including the defaults of those not given.
-        observers: as in `BanditEnv`.
+        observers, arrivals: as in `BanditEnv`.
 
     Raises:
         ValueError: an argument is unknown or out of range.
@@ -136,6 +137,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
         self._round_played = False
         self.render_mode = checked_render_mode(self, render_mode)
         self._screen = Screen(self.model, self.horizon, self.num_envs) if self.render_mode else None
+        self.arrivals = Arrivals()
         self.observers: list[RoundObserver] = [self._screen] if self._screen is not None else []
 
     @property

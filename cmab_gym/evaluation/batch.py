@@ -6,7 +6,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium as gym
@@ -23,6 +23,7 @@ from cmab_gym.evaluation import worker
 from cmab_gym.evaluation.compiled import CompiledRun
 from cmab_gym.evaluation.results import AgentRun
 from cmab_gym.evaluation.time_limit import TimeLimit
+from cmab_gym.late_rewards import Arrivals, RoundQueue
 from cmab_gym.models.base import BanditModel
 from cmab_gym.problem import BanditProblem, OracleProblem
 from cmab_gym.streams import TrialStreams, environment_seed
@@ -56,6 +57,7 @@ class Batch:
         seed: the evaluation's seed.
         timeout: seconds that the agent may take for a round; None sets no limit. Only worker
             processes obey it.
+        arrivals: when the agent gets its rewards.
     """
 
     label: str
@@ -66,6 +68,7 @@ class Batch:
     checkpoints: tuple[int, ...]
     seed: int
     timeout: float | None = None
+    arrivals: Arrivals = field(default_factory=Arrivals)
 
     def where(self) -> str:
         """Name the trials, for an error message."""
@@ -151,7 +154,11 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
             agent: Agent = batch.make()
             limit.stop()
             streams = TrialStreams.for_trials(batch.seed, batch.trials)
-            compiled = CompiledRun.of(agent, env, streams, batch.checkpoints)
+            compiled = None
+            if batch.arrivals.at_once:
+                compiled = CompiledRun.of(agent, env, streams, batch.checkpoints)
+            else:
+                _check_copes_with_late_rewards(agent)
             if compiled is None:
                 limit.start_round()
                 agent.reset(_problem_for(agent, env.unwrapped.model, rounds), n_trials, streams)
@@ -176,6 +183,14 @@ def _problem_for(agent: Agent, model: BanditModel, rounds: int) -> BanditProblem
     problem = model.problem.with_horizon(rounds)
     is_oracle = getattr(getattr(agent, "policy", agent), "is_oracle", False)
     return OracleProblem(problem, model.means) if is_oracle else problem
+
+
+def _check_copes_with_late_rewards(agent: Agent) -> None:
+    if getattr(getattr(agent, "policy", agent), "needs_rewards_at_once", False):
+        raise ValueError(
+            "it needs the reward of each pull before the next: expected delay=0 and "
+            "rewards_every=1; leave them out, or leave the agent out"
+        )
 
 
 def forget_variables(error: BaseException | None) -> None:
@@ -220,6 +235,7 @@ def _run_rounds(
     regret = np.empty((n_trials, len(batch.checkpoints)))
     best_arm_pulls = np.empty((n_trials, len(batch.checkpoints)), dtype=np.int64)
     checkpoint, update = 0, unchecked_update(agent)
+    queue = RoundQueue[tuple[IntArray, FloatArray]](batch.arrivals)
     for t in range(1, rounds + 1):
         context.round = t
         limit.start_round()
@@ -229,7 +245,8 @@ def _run_rounds(
         _, rewards, _, _, info = env.step(arms)
         best_pulls += best[arms]
         with context:
-            update(arms, rewards)
+            for arrived in queue.add((arms, rewards)):
+                update(*arrived)
         if t == batch.checkpoints[checkpoint]:
             regret[:, checkpoint], best_arm_pulls[:, checkpoint] = info["regret"], best_pulls
             checkpoint += 1

@@ -23,6 +23,7 @@ from cmab_gym.evaluation.results import (
     Results,
 )
 from cmab_gym.evaluation.workers import Workers, workers_of
+from cmab_gym.late_rewards import Arrivals
 
 CHECKPOINTS = 100
 WAIT_FOR_WORKERS = 60.0  # seconds
@@ -45,6 +46,8 @@ def evaluate(
     on_error: Literal["raise", "keep"] = "raise",
     timeout: float | None = None,
     wait_for_workers: float = WAIT_FOR_WORKERS,
+    delay: int = 0,
+    rewards_every: int = 1,
     **others: NoReturn,
 ) -> Results:
     """Run every agent on the same trials and record its regret.
@@ -75,6 +78,9 @@ def evaluate(
             then run in worker processes, even with n_jobs=1. None sets no limit.
         wait_for_workers: seconds to wait for a worker while the cluster has none; after that, all
             unfinished agents fail.
+        delay: how many rounds later the agents get each reward.
+        rewards_every: they get rewards only after every so many rounds, all those that are due.
+            Agents that need each reward before the next pull, such as "exp3" and "ppo", then fail.
         others: refused, with a message that names `env_kwargs`.
 
     Returns:
@@ -101,6 +107,7 @@ def evaluate(
     factories = {label: agent_factory(agent) for label, agent in given.items()}
     at = checkpoint_rounds(checkpoints, rounds)
     spec = find_environment(env_id, kwargs)
+    arrivals = Arrivals(delay, rewards_every)
     if timeout is not None:
         timeout = checks.positive("timeout", timeout)
     with workers_of(n_jobs, scheduler, wait_for_workers, timeout) as workers:
@@ -108,7 +115,7 @@ def evaluate(
         # Made here, so that a wrong argument raises before anything runs.
         env = make_environment(spec, size, rounds, kwargs)
         batches = [
-            Batch(label, make, trial_range, spec, kwargs, at, seed, timeout)
+            Batch(label, make, trial_range, spec, kwargs, at, seed, timeout, arrivals)
             for label, make in factories.items()
             for trial_range in trial_ranges(trials, size)
         ]
@@ -118,6 +125,8 @@ def evaluate(
             "rounds": rounds,
             "trials": trials,
             "seed": seed,
+            "delay": delay,
+            "rewards_every": rewards_every,
             "log_checkpoints": isinstance(checkpoints, str),
             "n_jobs": workers.n_workers,
             "batch_size": size,

@@ -18,13 +18,14 @@ from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.features import n_history_features, reward_features, scaled_rewards
 from cmab_gym.history import CorrelatedHistory, History
+from cmab_gym.late_rewards import Arrivals, RoundQueue
 
 CONTENTS = ("bounds", "phi", "table")
 State = TypeVar("State")
 
 
 class Observer(ABC, Generic[State]):
-    """Records the rounds of B trials and makes observations of them.
+    """Records the rounds of B trials when their rewards arrive, and makes observations of them.
 
     Args:
         bandit: the environment, without wrappers.
@@ -38,17 +39,20 @@ class Observer(ABC, Generic[State]):
 
     def __init__(self, bandit: BanditEnv | BanditVectorEnv, trials: int) -> None:
         self._bandit, self._problem, self._trials = bandit, bandit.problem, trials
+        self._late = RoundQueue[tuple[IntArray, FloatArray]](bandit.arrivals)
         self._state = self._new_state()
         self._ended: State | None = None  # of the episodes that ended in the last round
 
     def begin(self) -> None:
         """Begin new episodes."""
         self._ended, self._state = self._state, self._new_state()
+        self._late = RoundQueue(self._bandit.arrivals)
 
     def update(self, arms: IntArray, rewards: FloatArray) -> None:
         """Add a round: arms and their rewards, each (B,)."""
         self._ended = None
-        self._add(arms, rewards)
+        for arrived in self._late.add((arms.copy(), rewards.copy())):
+            self._add(*arrived)
 
     def observe(self, inner: AnyArray, ended: bool = False) -> Float32Array:
         """Return the observations, float32 (B, D).
@@ -157,6 +161,11 @@ class RoundRewardsObserver(Observer[list[Float32Array]]):
         return last
 
     def _new_state(self) -> list[Float32Array]:
+        if not self._bandit.arrivals.at_once:
+            raise ValueError(
+                "FullInformation shows the rewards of a round in that round: expected an "
+                "environment without LateFeedback; leave one of the two out"
+            )
         return [np.zeros((self._trials, self._problem.n_arms), np.float32)]
 
     def _add(self, arms: IntArray, rewards: FloatArray) -> None:
@@ -168,6 +177,55 @@ class RoundRewardsObserver(Observer[list[Float32Array]]):
 
     def _observation(self, state: list[Float32Array], inner: AnyArray) -> Float32Array:
         return state[0].copy()
+
+
+class ArrivalObserver:
+    """Collects the rewards of B trials until they arrive.
+
+    Args:
+        bandit: the environment, without wrappers.
+        trials: B.
+        arrivals: when they arrive.
+
+    Raises:
+        ValueError: the bandit's rewards are late already.
+    """
+
+    def __init__(
+        self, bandit: BanditEnv | BanditVectorEnv, trials: int, arrivals: Arrivals
+    ) -> None:
+        if not bandit.arrivals.at_once:
+            raise ValueError(
+                "LateFeedback around LateFeedback: expected one; give it both arguments"
+            )
+        bandit.arrivals = arrivals
+        bandit.observers.append(self)
+        self._trials, self._arrivals = trials, arrivals
+        self._played: tuple[IntArray, RoundQueue[tuple[IntArray, FloatArray]]] | None = None
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin new episodes."""
+        self._queue = RoundQueue[tuple[IntArray, FloatArray]](self._arrivals)
+
+    def update(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Keep the arms of a round, and its episodes' queue."""
+        self._played = arms.copy(), self._queue
+
+    def take(self, rewards: FloatArray) -> tuple[IntArray, FloatArray] | None:
+        """Add the rewards (B,) of a step, and return what arrives; None if it played no round.
+
+        Returns:
+            Arms, int64 (B, n), -1 where nothing arrives, and rewards, float64 (B, n), 0 there.
+        """
+        if self._played is None:
+            return None
+        (arms, queue), self._played = self._played, None
+        shape = (self._trials, self._arrivals.rewards_every)
+        arrived_arms, arrived_rewards = np.full(shape, -1), np.zeros(shape)
+        for position, arrived in enumerate(queue.add((arms, rewards.copy()))):
+            arrived_arms[:, position], arrived_rewards[:, position] = arrived
+        return arrived_arms, arrived_rewards
 
 
 class RewardScaler:

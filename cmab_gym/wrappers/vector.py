@@ -14,8 +14,10 @@ from gymnasium.vector.utils import batch_space
 
 from cmab_gym.envs.info import Info, with_masks
 from cmab_gym.envs.vector import BanditVectorEnv
+from cmab_gym.late_rewards import Arrivals
 from cmab_gym.wrappers.checks import bandit_inside, require_joint_outcomes
 from cmab_gym.wrappers.observers import (
+    ArrivalObserver,
     HistoryObserver,
     Observer,
     PseudoRewardObserver,
@@ -141,6 +143,54 @@ class FullInformation(ObserverWrapper, RecordConstructorArgs):
             info.get("final_info", info).update(with_masks(given, everywhere))
         shape = (self.num_envs, self._rounds.space.shape[0])
         empty: Info = {"rewards": np.zeros(shape), "counterfactual_reward": np.zeros(shape[0])}
+        for key, value in with_masks(empty, ~everywhere).items():
+            info.setdefault(key, value)
+        return observations, rewards, terminations, truncations, info
+
+
+class LateFeedback(VectorWrapper, RecordConstructorArgs):
+    """Delays rewards, or gives them in batches: see `cmab_gym.wrappers.LateFeedback`.
+
+    Information:
+        `step`: the keys of env without reward_index and pseudo_reward; arrived_arms int64
+        (num_envs, rewards_every) and arrived_rewards float64 (num_envs, rewards_every).
+
+    Args:
+        env: a native vector environment of this package.
+        delay: rounds, 0 or more.
+        rewards_every: rounds, 1 or more.
+
+    Raises:
+        ValueError: env is not a native vector environment of this package, or an argument is out of
+            range.
+    """
+
+    def __init__(
+        self, env: VectorEnv[Any, Any, Any], delay: int = 0, rewards_every: int = 1
+    ) -> None:
+        RecordConstructorArgs.__init__(self, delay=delay, rewards_every=rewards_every)
+        bandit = bandit_inside(self, env, BanditVectorEnv)
+        super().__init__(env)
+        self._rounds = ArrivalObserver(bandit, bandit.num_envs, Arrivals(delay, rewards_every))
+        self._shape = (bandit.num_envs, rewards_every)
+
+    def step(self, actions: Any) -> Step:
+        """Pull an arm in each sub-environment."""
+        observations, rewards, terminations, truncations, info = self.env.step(actions)
+        everywhere = np.ones(self.num_envs, np.bool_)
+        for each in (info, info.get("final_info", {})):
+            for key in ("reward_index", "pseudo_reward"):
+                each.pop(key, None)
+                each.pop(f"_{key}", None)
+        arrived = self._rounds.take(rewards)
+        if arrived is not None:
+            rewards = arrived[1].sum(axis=1)
+            given: Info = {"arrived_arms": arrived[0], "arrived_rewards": arrived[1]}
+            info.get("final_info", info).update(with_masks(given, everywhere))
+        empty: Info = {
+            "arrived_arms": np.full(self._shape, -1),
+            "arrived_rewards": np.zeros(self._shape),
+        }
         for key, value in with_masks(empty, ~everywhere).items():
             info.setdefault(key, value)
         return observations, rewards, terminations, truncations, info

@@ -12,7 +12,7 @@ from cmab_gym.problem import OracleProblem
 
 TABLE = np.full((2, 2, 3), 5.0)
 TABLE[[0, 1], [0, 1]] = [1, 2, 5]
-STARS = BanditProblem(TABLE, [1, 2, 5], (1, 5), None, None, [2, 3], np.array([4, 4]), 99)
+STARS = BanditProblem(TABLE, [1, 2, 5], (1, 5), None, None, [2, 3], np.array([4, 4]), horizon=99)
 STARS = OracleProblem(STARS, [2, 3])
 BINS = OracleProblem(latent_model("two-arm-b").problem.with_horizon(99), [2, 3])
 

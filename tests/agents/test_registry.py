@@ -46,6 +46,7 @@ IDEAS = {
     "optimism": "ucb ucb-tuned ucb-v moss anytime-moss kl-ucb kl-ucb++ empirical-kl-ucb bayes-ucb "
     "imed empirical-imed",
     "sampling": "ts beta-ts dirichlet-ts npts gaussian-ts",
+    "adversarial and gradient": "boltzmann gradient exp3 exp3-ix tsallis-inf",
     "many arms": "subsampled-ucb subsampled-greedy",
     "from a survey": "warm-ts survey-greedy",
 }

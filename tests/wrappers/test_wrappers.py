@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from cmab_gym.wrappers import (
     FullInformation,
     HistoryObservation,
+    LateFeedback,
     PseudoRewardObservation,
     ScaleReward,
     vector,
@@ -29,6 +30,7 @@ STACKS = {
     "full": [("FullInformation", {})],
     "experts": [("FullInformation", {"observe": True})],
     "scaled": [("ScaleReward", {})],
+    "late": [("HistoryObservation", {}), ("LateFeedback", {"delay": 2, "rewards_every": 2})],
     "all": [
         ("FullInformation", {}),
         ("HistoryObservation", {}),
@@ -40,7 +42,13 @@ OURS = [("HistoryObservation", {}), ("PseudoRewardObservation", {}), ("FullInfor
 OURS += [("FullInformation", {"observe": True})]
 SCALAR = {
     each.__name__: each
-    for each in (FullInformation, HistoryObservation, PseudoRewardObservation, ScaleReward)
+    for each in (
+        FullInformation,
+        HistoryObservation,
+        LateFeedback,
+        PseudoRewardObservation,
+        ScaleReward,
+    )
 }
 
 

@@ -65,6 +65,8 @@ def _evaluate(
             on_error="keep",
             timeout=chosen.timeout,
             wait_for_workers=chosen.wait_for_workers,
+            delay=chosen.delay,
+            rewards_every=chosen.rewards_every,
         )
     except EvaluationInterrupted as error:
         return error.results, KeyboardInterrupt()

@@ -1,0 +1,1 @@
+"""Randomised policies: for rewards that an adversary chooses, and by gradients."""

@@ -1,0 +1,62 @@
+"""Gradient bandit: preferences that follow the gradient of the expected reward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cmab_gym import checks
+from cmab_gym.agents.adversarial.randomised import RandomisedPolicy
+from cmab_gym.arrays import FloatArray
+from cmab_gym.history import History
+from cmab_gym.problem import check_scale, scale_of
+
+
+@dataclass(frozen=True)
+class Gradient(RandomisedPolicy):
+    """Draw an arm with a probability that grows with its preference, which learns from rewards.
+
+    Probability of arm k: p_k proportional to exp(H_k). After the reward r of arm a, H_a grows by
+    alpha (r - baseline) (1 - p_a) / sigma, and every other H_k falls by
+    alpha (r - baseline) p_k / sigma.
+
+    Args:
+        alpha: the step size, above 0. A smaller one explores more.
+        baseline: whether r is compared with the average of the rewards before it. Without, the
+            baseline is 0, and all arms look good if rewards are above 0.
+        B: scale of the rewards, in their unit; None takes the problem's. sigma = B / 2, so that
+            rewards with standard deviation 1 need no scaling, as in the book.
+
+    Cost per round: O(K), with K Gumbel numbers.
+
+    Guarantee: none with a fixed step; it is stochastic gradient ascent (REINFORCE) on the expected
+    reward, and may settle on an arm that is not best.
+
+    Source: Williams (1992); Sutton and Barto (2018), Section 2.8, equation 2.12.
+    """
+
+    alpha: float = 0.1
+    baseline: bool = True
+    B: float | None = None
+
+    def __post_init__(self) -> None:
+        checks.positive("alpha", self.alpha, "it is the step size")
+        check_scale(self.B)
+
+    def log_weights(self, scores: FloatArray, t: int) -> FloatArray:
+        """Return the preferences, float64 (B, K): see `RandomisedPolicy.log_weights`."""
+        return scores
+
+    def learned(
+        self, scores: FloatArray, probabilities: FloatArray, history: History
+    ) -> FloatArray:
+        """Return the preferences after a round: see `RandomisedPolicy.learned`."""
+        reward, before = history.last_reward, history.t - 1
+        better = reward.copy()
+        if self.baseline:  # of no rewards yet, it is the reward itself
+            better -= (history.sums.sum(axis=1) - reward) / before if before else reward
+        step = self.alpha * better / (scale_of(self.B, history.problem) / 2)
+        changed = scores - step[:, None] * probabilities
+        changed[np.arange(len(scores)), history.last_arm] += step
+        return changed
