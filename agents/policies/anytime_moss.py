@@ -20,7 +20,7 @@ class AnytimeMOSS:
     Index: mean_k + B sqrt((1 + alpha) / 2 max(0, ln(t / (K n_k))) / n_k).
 
     Args:
-        alpha: how much to explore, above 0; the authors recommend 1.35.
+        alpha: how much to explore, above 0; 1.35 is that of the authors' bound.
         B: size of the interval of rewards, in their unit; None takes the problem's.
 
     Cost per round: O(K).
