@@ -20,7 +20,7 @@ class BayesUCB:
     """Optimism measured by a posterior: pull the arm with the largest upper quantile.
 
     Index: the quantile 1 - 1 / (t (ln T)^c) of Beta(1 + s_k, 1 + n_k - s_k), where s_k is the sum
-    of the rewards of arm k scaled to [0, 1]. t is rounded up by at most 2 %, so that a quantile is
+    of the rewards of arm k scaled to [0, 1]. t is rounded up by at most 5 %, so that a quantile is
     computed only when it changes noticeably.
 
     Args:

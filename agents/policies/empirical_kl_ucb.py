@@ -21,7 +21,7 @@ class EmpiricalKLUCB:
     Index: the largest mean of a distribution G on the possible rewards with
     n_k KL(F_k, G) <= ln t + c ln ln t, where F_k is the empirical distribution of the rewards of
     arm k. For 0/1 rewards it is the index of `kl-ucb`; rewards that vary less get a smaller one. t
-    is rounded up by at most 2 %, so that an index is computed only when it changes noticeably.
+    is rounded up by at most 5 %, so that an index is computed only when it changes noticeably.
 
     Args:
         c: weight of the ln ln t term, 0 or more; 0 is the usual choice in practice, 1 in proofs.

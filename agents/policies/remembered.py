@@ -10,7 +10,7 @@ import numpy as np
 from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.history import History
 
-_GROWTH = math.log(1.02)
+_GROWTH = math.log(1.05)
 
 
 def remembered(
@@ -43,12 +43,12 @@ def remembered(
 
 
 def rounded_up(t: int) -> float:
-    """Round a number of pulls up to a power of 1.02, so that an index changes rarely with t.
+    """Round a number of pulls up to a power of 1.05, so that an index changes rarely with t.
 
-    Indices that grow with ln t hardly change when t is up to 2 % larger.
+    Indices that grow with ln t hardly change when t is up to 5 % larger.
 
     Examples:
         >>> rounded_up(1), round(rounded_up(1000), 1)
-        (1.0, 1003.0)
+        (1.0, 1020.7)
     """
     return math.exp(math.ceil(round(math.log(t) / _GROWTH, 9)) * _GROWTH)
