@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -62,6 +62,7 @@ class SurveySpec:
         train_share: share of the ratings that training users gave.
         draw: the number of the genre draw; 0 for other tasks.
         segment: the segment of the test users, see `Split`; "" for none.
+        split: the order of the users, see `Split`.
     """
 
     source: str
@@ -69,12 +70,14 @@ class SurveySpec:
     train_share: float
     draw: int = 0
     segment: str = ""
+    split: str = "heavy-users"
 
     @property
     def name(self) -> str:
         """The name of the survey's file, without the extension."""
         draw = f"-draw{self.draw}" if self.task == "genre" else ""
-        return f"{self.source}-{self.task}{draw}-train{round(100 * self.train_share):02d}"
+        order = self.split.removeprefix("heavy-users")
+        return f"{self.source}-{self.task}{draw}-train{round(100 * self.train_share):02d}{order}"
 
     def arms(self, ratings: Ratings) -> Arms:
         """Choose the arms of the task."""
@@ -88,7 +91,7 @@ class SurveySpec:
         return take_survey(
             ratings,
             self.arms(ratings),
-            Split(self.train_share, segment=self.segment),
+            Split(self.train_share, self.split, segment=self.segment),
             Method(min_support=5 if self.task == "book" else 1),
             reward_support=(1, 2, 3, 4, 5),
             provenance={"task": self.task, "genre_draw": self.draw, "licence": licence},
@@ -97,13 +100,14 @@ class SurveySpec:
 
 SHARES = (0.5, 0.1)
 GENRE_DRAWS = 5
+_SPLITS = ("heavy-users", "heavy-users-smaller-ids")  # of the movies
 
 
 def bundled_specs() -> tuple[SurveySpec, ...]:
     """List the surveys that come with the package."""
     return (
         *(SurveySpec("movielens", "genre", s, draw) for s in SHARES for draw in range(GENRE_DRAWS)),
-        *(SurveySpec("movielens", "movie", s) for s in SHARES),
+        *(SurveySpec("movielens", "movie", s, split=split) for s in SHARES for split in _SPLITS),
         *(SurveySpec("goodreads", "book", s) for s in SHARES),
     )
 
@@ -121,6 +125,12 @@ def bundled_survey(spec: SurveySpec) -> Survey:
             "segment is bundled; fetch it with `cmab-gym data fetch ml-1m`, and pass data='ml-1m'"
         )
     if spec not in bundled_specs():
+        if replace(spec, split="heavy-users") in bundled_specs():
+            raise ValueError(
+                f"split={spec.split!r} without data: expected 'heavy-users', or for movies "
+                "'heavy-users-smaller-ids'; for another, pass "
+                f"data='path/to/{SOURCES[spec.source].archive[0]}'"
+            )
         shares = " or ".join(f"{share:g}" for share in sorted(SHARES))
         draws = f" and genre_draw from 0 to {GENRE_DRAWS - 1}" if spec.task == "genre" else ""
         raise ValueError(

@@ -11,7 +11,7 @@ from numpy.random import default_rng
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, BoolArray, IntArray
 
-SPLITS = ("heavy-users", "random", "by-time")
+SPLITS = ("heavy-users", "heavy-users-smaller-ids", "random", "by-time")
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Split:
     Args:
         train_share: share of the ratings that training users gave, from 0 to below 1.
         order: the order of the users: "heavy-users", most ratings first, as in the paper, and the
-            larger id first among users with equally many; "random"; or "by-time", the earliest
-            first rating first.
+            larger id first among users with equally many; "heavy-users-smaller-ids", the same
+            with the smaller id first; "random"; or "by-time", the earliest first rating first.
         seed: seed of the order "random".
         segment: the segment of the test users; "" for none.
 
@@ -126,6 +126,8 @@ class Split:
             return default_rng(self.seed).permutation(counts.size)
         if self.order == "heavy-users":
             return np.argsort(counts, kind="stable")[::-1]
+        if self.order == "heavy-users-smaller-ids":
+            return np.argsort(-counts, kind="stable")
         if times is None:
             raise ValueError(
                 "split='by-time' without times: expected ratings with times; name their column by "

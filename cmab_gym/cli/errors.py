@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cmab_gym.evaluation import AgentRun
 
 OK, AGENT_FAILED, WRONG_ARGUMENTS = 0, 1, 2
+UNEXPECTED = 1  # a verdict of `reproduce`
 _LONGEST = 2000  # characters of an error; a longer one repeats a long value
 _SAME_NAMES: Mapping[str, str] = MappingProxyType({})
 

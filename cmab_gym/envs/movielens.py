@@ -8,6 +8,7 @@ from cmab_gym import checks
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.bundle import SurveySpec, survey_of
+from cmab_gym.envs_data.split import SPLITS
 from cmab_gym.models.histogram import HistogramModel
 
 
@@ -19,6 +20,7 @@ def movielens_model(
     genre_draw: int = 0,
     mask_seed: int | None = None,
     segment: str = "",
+    split: str = "heavy-users",
     data: str | Path | None = None,
 ) -> HistogramModel:
     """Build the model of `CMAB-MovieLens-v0`; the arguments are those of `MovieLensEnv`."""
@@ -29,7 +31,9 @@ def movielens_model(
             f"genre_draw={draw} with task='movie': expected task='genre'; leave genre_draw out"
         )
     default_mask, default_pad = (0.25, 0.0) if task == "genre" else (0.0, 0.1)
-    return survey_of(SurveySpec("movielens", task, train_share, draw, segment), data).model(
+    checks.choice("split", split, SPLITS)
+    spec = SurveySpec("movielens", task, train_share, draw, segment, split)
+    return survey_of(spec, data).model(
         default_mask if mask is None else mask,
         default_pad if pad is None else pad,
         draw if mask_seed is None else mask_seed,
@@ -76,6 +80,9 @@ class MovieLensEnv(BanditEnv):
             repeats both random choices of the paper.
         segment: gender and age of the new population, such as "F-25": all other users are
             surveyed. Ages are 1 (to 17), 18, 25, 35, 45, 50 and 56 (and older). Needs `data`.
+        split: who is surveyed: "heavy-users" (default), those with the most ratings, and of users
+            with equally many those with the larger ids; for movies also "heavy-users-smaller-ids";
+            "random" with `data`.
         data: path of the archive `ml-1m.zip`, to build any other table.
         horizon, step_info, draws, render_mode: see `BanditEnv`.
 

@@ -260,7 +260,8 @@ class RatingsEnv(BanditEnv):
             "first" the first, "all" each.
         genre_draw: which random draw of the genres.
         train_share: share of the ratings that the survey uses; default 0.5.
-        split: which users are surveyed: "heavy-users" (default), "random" or "by-time".
+        split: which users are surveyed: "heavy-users" (default), "heavy-users-smaller-ids",
+            "random" or "by-time".
         split_seed: seed of split="random".
         segment: name of a segment of users that are the new population; all others are surveyed.
             Of MovieLens 1M it is gender and age, such as "F-25".

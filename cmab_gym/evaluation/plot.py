@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,21 @@ _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 _MARKS = 8  # per curve
 _TITLE, _LABEL, _UNIT = 90, 50, 30  # columns of a terminal, at most
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Values from elsewhere, drawn as hollow marks on the curves of the agents.
+
+    Args:
+        at: their round.
+        values: by the agent's label.
+        name: what they are, for the legend.
+    """
+
+    at: int
+    values: Mapping[str, float]
+    name: str
 
 
 def plot_regret(
@@ -59,7 +75,7 @@ def plot_regret(
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     draw_regret(axes, results, lower_bound)
-    axes.set_title(_title(results) if title is None else title, fontsize=10)
+    axes.set_title(default_title(results) if title is None else title, fontsize=10)
     write_whole(path, lambda part: figure.savefig(part, format=kind))
     return path
 
@@ -82,6 +98,7 @@ def plot_panels(
     paths: Sequence[Path],
     title: str,
     lower_bounds: Sequence[LowerBound | None] | None = None,
+    marks: Sequence[Marks | None] | None = None,
 ) -> None:
     """Plot several results side by side, as panels of one figure with one legend.
 
@@ -91,6 +108,7 @@ def plot_panels(
         paths: files to write; their extensions select the formats.
         title: of the figure.
         lower_bounds: one for each panel, drawn as by `plot_regret`.
+        marks: for each panel, values from elsewhere.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -99,8 +117,9 @@ def plot_panels(
     FigureCanvasAgg(figure)
     every = figure.subplots(1, len(panels), squeeze=False)[0]
     bounds = [None] * len(panels) if lower_bounds is None else lower_bounds
-    for axes, results, own, bound in zip(every, panels, titles, bounds, strict=True):
-        draw_regret(axes, results, bound)
+    marked = [None] * len(panels) if marks is None else marks
+    for axes, results, own, bound, mark in zip(every, panels, titles, bounds, marked, strict=True):
+        draw_regret(axes, results, bound, mark)
         axes.set_title(own, fontsize=10)
     handles, labels = every[0].get_legend_handles_labels()
     about = every[0].get_legend().get_title().get_text()
@@ -120,7 +139,12 @@ def plot_panels(
         write_whole(path, partial(figure.savefig, format=_format(path)))
 
 
-def draw_regret(axes: Axes, results: Results, lower_bound: LowerBound | None = None) -> None:
+def draw_regret(
+    axes: Axes,
+    results: Results,
+    lower_bound: LowerBound | None = None,
+    marks: Marks | None = None,
+) -> None:
     """Draw the curves, their bands and their labels into given axes."""
     rounds = np.array([0, *results.checkpoints])
     names = _drawn_labels([run.label for run in results.finished])
@@ -133,6 +157,8 @@ def draw_regret(axes: Axes, results: Results, lower_bound: LowerBound | None = N
         bound, grey = lower_bound.regret(at), "0.45"
         axes.plot(at, bound, color=grey, linewidth=0.8, label=" lower bound, for large t")
         final.append((float(bound[-1]), f"{lower_bound.constant:.3g} ln t", grey))
+    if marks is not None:
+        _draw_marks(axes, [run.label for run in results.finished], marks)
     _style_axes(axes, results)
     _label_curves(axes, final)
     trials = len(results.finished[0].regret)
@@ -177,6 +203,20 @@ def _draw_curve(
     return last, f"{label.strip()} {last:,.{digits}f}", colour
 
 
+def _draw_marks(axes: Axes, labels: Sequence[str], marks: Marks) -> None:
+    """Draw a hollow mark for each value, of the shape and colour of the agent's curve."""
+    style: dict[str, Any] = {"linestyle": "none", "markersize": 10, "markeredgewidth": 1.6}
+    hollow: dict[str, Any] = {**style, "markerfacecolor": "none", "zorder": 5}
+    for position, label in enumerate(labels):
+        if label in marks.values:
+            colour, marker = (many[position % len(many)] for many in (_COLOURS, _MARKERS))
+            axes.plot(
+                [marks.at], [marks.values[label]], marker=marker, markeredgecolor=colour, **hollow
+            )
+    if marks.values:
+        axes.plot([], [], marker="o", markeredgecolor="0.3", label=f" {marks.name}", **hollow)
+
+
 def _style_axes(axes: Axes, results: Results) -> None:
     from matplotlib.ticker import MaxNLocator
 
@@ -218,7 +258,8 @@ def _from_zero(curve: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], curve])
 
 
-def _title(results: Results) -> str:
+def default_title(results: Results) -> str:
+    """Return the title that names the environment and its keyword arguments."""
     env_kwargs = results.manifest.get("env_kwargs", {})
     inside = ", ".join(f"{key}={value}" for key, value in env_kwargs.items())
     name = str(results.manifest.get("env_id", ""))

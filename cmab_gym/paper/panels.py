@@ -8,10 +8,38 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from cmab_gym.agents.make import published
+
 AGENTS = ("ucb", "ts", "c-ucb", "c-ts")
 ROUNDS, TRIALS = 5000, 100
 READ_AT = 4800  # round of the curves' last marker, where the published values were read
 READING_ERROR = 0.02  # relative error of a published value
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A choice that the paper does not state.
+
+    Args:
+        keyword: the keyword argument that makes it.
+        options: its possible values; the panel's own is the first.
+        about: what is chosen, in words.
+        kind: "draws" of a random choice: published values are compared with the range over them,
+            widened, since there are others; "variants": compared with the range; or "shown":
+            compared with the first only.
+        of_agents: whether it is an argument of the correlated agents, not of the environment.
+    """
+
+    keyword: str
+    options: tuple[Any, ...]
+    about: str
+    kind: str = "draws"
+    of_agents: bool = False
+
+    @property
+    def others(self) -> tuple[Any, ...]:
+        """The options but the first."""
+        return self.options[1:]
 
 
 @dataclass(frozen=True)
@@ -29,8 +57,8 @@ class Panel:
         regret: the published mean regret at round `READ_AT`, by agent; empty where it cannot be
             read from the figure.
         competitive: the published C; None where there is none.
-        draws: a keyword argument and its possible values, for a random choice that the paper does
-            not state; the published values are compared with the range over them.
+        choices: those that the paper does not state.
+        agent_kwargs: more keyword arguments of the correlated agents.
         note: why exact agreement cannot be expected; "" where it can.
         stand_in: whether other data stand in for the paper's.
     """
@@ -43,7 +71,8 @@ class Panel:
     parameters: str = "published"
     regret: Mapping[str, float] = field(default_factory=dict)
     competitive: int | None = None
-    draws: tuple[str, tuple[Any, ...]] = ("", ())
+    choices: tuple[Choice, ...] = ()
+    agent_kwargs: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
     stand_in: bool = False
 
@@ -52,16 +81,53 @@ class Panel:
         """The panel's name, as in "fig10a"."""
         return f"fig{self.figure}{self.letter}"
 
+    @property
+    def agents(self) -> dict[str, str]:
+        """The agents' names with parameters, by name."""
+        inside = ", ".join(f"{key}={value!r}" for key, value in self.agent_kwargs.items())
+        more = {a: f"{a}({inside})" if inside and a.startswith("c-") else a for a in AGENTS}
+        if self.parameters == "published":
+            names = published(*more.values())
+            return {agent: names[name] for agent, name in more.items()}
+        return more
 
-_GENRE_DRAWS = ("genre_draw", (0, 1, 2, 3, 4))
-_MASK_DRAWS = ("mask_seed", (0, 1, 2, 3, 4))
+    @property
+    def has_draws(self) -> bool:
+        """Whether the paper's values belong to one draw of a random choice."""
+        return any(choice.kind == "draws" for choice in self.choices)
+
+    def with_option(self, choice: Choice, option: Any) -> Panel:
+        """Return the panel with an option of one of its choices."""
+        if choice.of_agents:
+            return replace(self, agent_kwargs={**self.agent_kwargs, choice.keyword: option})
+        return replace(self, env_kwargs={**self.env_kwargs, choice.keyword: option})
+
+
+_GENRES = Choice(
+    "genre_draw", (0, 1, 2, 3, 4), "the genre of a movie that has several, and the masked entries"
+)
+_MASKS = Choice("mask_seed", (0, 1, 2, 3, 4), "the masked entries")
+_USERS = Choice(
+    "split",
+    ("heavy-users", "heavy-users-smaller-ids"),
+    "which of the users with equally many ratings are surveyed: those with the larger ids, or "
+    "those with the smaller ids",
+    kind="shown",
+)
+_FIRST_PULLS = Choice(
+    "first_pulls",
+    ("competitive", "all"),
+    "whether C-UCB and C-TS pull each arm once first, as UCB does, or as in Algorithm 1 only "
+    "while it is competitive",
+    kind="variants",
+    of_agents=True,
+)
 _GENRE_NOTE = (
     "one of a movie's genres, and the masked entries, are random: see the range over draws"
 )
 _LATENT_NOTE = "the three functions are a reconstruction: the paper only draws them"
 _POETRY_NOTE = (
-    "the poetry ratings may not be redistributed: the bundled Goodreads sample stands in, so that "
-    "only the order of the agents can agree"
+    "the poetry ratings may not be redistributed, so the bundled Goodreads sample stands in"
 )
 
 
@@ -90,7 +156,7 @@ def _genre(
         figure, letter, f"p = {mask:g}", "CMAB-MovieLens-v0",
         {"task": "genre", "train_share": share, "mask": mask, "genre_draw": 0},
         regret=_published(*regret),
-        competitive=competitive, draws=_GENRE_DRAWS, note=_GENRE_NOTE,
+        competitive=competitive, choices=(_GENRES,), note=_GENRE_NOTE,
     )  # fmt: skip
 
 
@@ -101,6 +167,7 @@ def _movie(
         figure, letter, f"q = {pad:g}", "CMAB-MovieLens-v0",
         {"task": "movie", "train_share": share, "pad": pad},
         regret=_published(*regret), competitive=competitive,
+        choices=(_USERS, _FIRST_PULLS) if regret else (_USERS,),
     )  # fmt: skip
 
 
@@ -111,7 +178,7 @@ def _poetry(
         figure, letter, f"p = {mask:g}, q = 0.1", "CMAB-Goodreads-v0",
         {"train_share": share, "mask": mask, "pad": 0.1, "mask_seed": 0},
         regret=_published(*regret),
-        competitive=competitive, draws=_MASK_DRAWS, note=_POETRY_NOTE, stand_in=True,
+        competitive=competitive, choices=(_MASKS,), note=_POETRY_NOTE, stand_in=True,
     )  # fmt: skip
 
 

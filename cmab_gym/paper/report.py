@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cmab_gym.files import write_whole
-from cmab_gym.paper.comparison import Reproduced
-from cmab_gym.paper.panels import AGENTS, FIGURES, READ_AT
+from cmab_gym.paper.comparison import LEVEL_WIDENED, NOT_COMPARED, RATIO_WIDENED, Reproduced
+from cmab_gym.paper.panels import AGENTS, FIGURES, READ_AT, READING_ERROR
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,13 +17,19 @@ if TYPE_CHECKING:
 _INTRODUCTION = f"""# The paper's experiments, reproduced
 
 Regret is the mean over trials at round {READ_AT} (in shorter runs at the last round), published and
-ours; the published values were read from the figures, with an error of about 2 %. C counts the
-competitive arms: the exact value, and the paper's measurement of it in several runs. Where the
-paper does not state a random choice, the range is that over several draws of it.
+ours; the published values were read from the figures, with an error of about
+{READING_ERROR:.0%}. C counts the competitive arms: the exact value, and the paper's measurement of
+it in several runs. Where the paper does not state a random choice, the range is that over several
+draws of it, and the ratios of regrets and the order of the agents within a draw are compared too.
+The paper's statements are judged by a share of regret or by a ratio of two regrets, with 4 standard
+errors as the range.
 
-Verdicts: *agrees*, within 5 % for UCB and TS and 20 % for C-UCB and C-TS, beyond the reading error;
-*in range*, inside the range over draws widened by 20 %, or C inside that of its measurements;
-*differs*; *other data*, where other data stand in for the paper's.
+Verdicts: *agrees*, within the reading error and 4 standard errors of both means, or the statement
+holds; *in range*, inside the range over the options of a choice that the paper does not state (over
+draws, widened by {LEVEL_WIDENED:.0%} for a regret and {RATIO_WIDENED:.0%} for a ratio), or C inside
+the range of 95 % of its measurements; *differs*; *other data*, where other data stand in for the
+paper's, so that nothing can agree; *not compared*, in runs that are too short or have too few
+trials.
 """
 
 
@@ -34,7 +41,7 @@ def write_report(path: Path, reproduced: Sequence[Reproduced], table: pd.DataFra
         reproduced: the panels.
         table: their comparison.
     """
-    lines = [_INTRODUCTION, _counts(table)]
+    lines = [_INTRODUCTION, _counts(table), _unexpected(table), _known(table)]
     for figure in dict.fromkeys(each.panel.figure for each in reproduced):
         lines.append(f"\n## Figure {figure}: {FIGURES.get(figure, '')}\n")
         lines.append(f"![Figure {figure}](fig{figure}.png)\n")
@@ -50,32 +57,80 @@ def _counts(table: pd.DataFrame) -> str:
     return "Total: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + ".\n"
 
 
+def _unexpected(table: pd.DataFrame) -> str:
+    rows = table[table["unexpected"]]
+    if rows.empty:
+        return "No verdict is unexpected.\n"
+    lines = [f"- {row.panel}, {row.what}: {row.verdict}" for row in rows.itertuples()]
+    return "\n".join(["## Unexpected verdicts\n", *lines, ""])
+
+
+def _known(table: pd.DataFrame) -> str:
+    rows = table[(table["known"] != "") & (table["verdict"] != NOT_COMPARED)]
+    if rows.empty:
+        return ""
+    lines = [f"- {row.panel}, {row.what}: {row.known}." for row in rows.itertuples()]
+    return "\n".join(["## Known differences\n", *lines, ""])
+
+
 def _panel(each: Reproduced, rows: pd.DataFrame) -> str:
     panel = each.panel
-    by_what = {row["what"]: row for row in rows.to_dict("records")}
-    lines = [f"### ({panel.letter}) {panel.title}\n"]
     env_kwargs = ", ".join(f"{key}={value}" for key, value in panel.env_kwargs.items())
-    lines.append(
-        f"`{panel.env_id}` with {env_kwargs}; {panel.parameters} parameters of the agents."
-    )
+    lines = [
+        f"### ({panel.letter}) {panel.title}\n",
+        f"`{panel.env_id}` with {env_kwargs}; {panel.parameters} parameters of the agents: "
+        f"{', '.join(panel.agents.values())}.",
+    ]
     if panel.note:
         lines.append(f"Exact agreement cannot be expected: {panel.note}.")
-    lines.append("\n| | published | ours | ratio | range | verdict |")
+    values = each.values()
+    means = ", ".join(f"{agent} {_number(values[agent])}" for agent in AGENTS)
+    counts = ", ".join(f"{c} ({n})" for c, n in sorted(Counter(each.measured).items()))
+    lines.append(f"\nRegret: {means}. C measured from 5000 pulls of the best arm: {counts} times.")
+    lines.append("\n| | paper | ours | ratio | range | verdict |")
     lines.append("| --- | ---: | ---: | ---: | ---: | --- |")
-    for what in (*AGENTS, "C"):
-        row = by_what[what]
-        digits = 0 if what == "C" or row["ours"] >= 100 else 1
-        known = row["published"] == row["published"] and row["published"] is not None
-        spread = row["low"] != row["high"]
-        cells = (
-            what,
-            f"{row['published']:.0f}" if known else "",
-            f"{row['ours']:.{digits}f}",
-            f"{row['ratio']:.2f}" if known else "",
-            f"{row['low']:.{digits}f} to {row['high']:.{digits}f}" if spread else "",
-            row["verdict"],
-        )
-        lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
-    measured = ", ".join(str(c) for c in sorted(set(each.measured)))
-    lines.append(f"\nC measured from 5000 pulls of the best arm: {measured}.\n")
-    return "\n".join(lines)
+    lines += [_cells(row) for row in rows.to_dict("records")]
+    return "\n".join([*lines, *_options(each), ""])
+
+
+def _cells(row: dict[Any, Any]) -> str:
+    known = row["published"] == row["published"] and row["published"] is not None
+    spread = row["low"] < row["high"]
+    number = _count if row["what"] == "C" else _number
+    cells = (
+        row["what"],
+        number(row["published"]) if known else row["place"],
+        number(row["ours"]),
+        f"{row['ratio']:.2f}" if known else "",
+        f"{number(row['low'])} to {number(row['high'])}" if spread else "",
+        row["verdict"],
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def _options(each: Reproduced) -> list[str]:
+    """Show the values with each option of the choices that the paper does not state."""
+    lines = []
+    published: dict[str, Any] = {**each.panel.regret, "C": each.panel.competitive}
+    for choice in each.panel.choices:
+        options = each.options.get(choice.keyword, {})
+        if not options:
+            continue
+        lines.append(f"\nThe paper does not say {choice.about}. By `{choice.keyword}`:")
+        lines.append(f"\n| | paper | {' | '.join(str(option) for option in options)} |")
+        lines.append("| --- | ---: |" + " ---: |" * len(options))
+        for what in (*AGENTS, "C"):
+            number = _count if what == "C" else _number
+            cells = [number(values[what]) for values in options.values()]
+            paper = number(published[what]) if published.get(what) else ""
+            lines.append(f"| {what} | {paper} | {' | '.join(cells)} |")
+    return lines
+
+
+def _number(value: float) -> str:
+    size = abs(value)
+    return f"{value:.{0 if size >= 100 else 1 if size >= 10 else 3}f}"
+
+
+def _count(value: float) -> str:
+    return f"{value:.0f}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +12,16 @@ import numpy as np
 from numpy.random import default_rng
 
 from cmab_gym import checks
-from cmab_gym.agents.make import published
 from cmab_gym.evaluation.batch import OnProgress, find_model
 from cmab_gym.evaluation.evaluate import evaluate
-from cmab_gym.evaluation.plot import plot_panels
+from cmab_gym.evaluation.plot import Marks, plot_panels
 from cmab_gym.evaluation.processes import Done, in_processes
+from cmab_gym.evaluation.results import Results
 from cmab_gym.evaluation.workers import count_workers
 from cmab_gym.files import write_csv, write_whole
 from cmab_gym.models.base import BanditModel
-from cmab_gym.paper.comparison import Reproduced, comparison
-from cmab_gym.paper.panels import AGENTS, FIGURES, READ_AT, ROUNDS, TRIALS, Panel
+from cmab_gym.paper.comparison import DIFFERS, Reproduced, comparison
+from cmab_gym.paper.panels import FIGURES, READ_AT, ROUNDS, TRIALS, Panel
 from cmab_gym.paper.report import write_report
 from cmab_gym.theory import LowerBound, NoBoundError, analyse, count_competitive, graves_lai_bound
 
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _DRAW_TRIALS = 20  # for each draw of a random choice: enough for the range over draws
-_MEASUREMENTS = 8  # of C, from 5000 pulls each
+_MEASUREMENTS = 100  # of C, from 5000 pulls each
+_ON_RATINGS = frozenset({"CMAB-MovieLens-v0", "CMAB-Goodreads-v0"})
+_OF_PSEUDO_REWARDS = frozenset({"mask", "pad", "mask_seed"})  # arguments that change only them
 
 
 def reproduce(
@@ -41,7 +43,7 @@ def reproduce(
     n_jobs: int = 1,
     progress: OnProgress | None = None,
 ) -> pd.DataFrame:
-    """Run panels, and write their results next to the published values.
+    """Run panels, and compare their results with the published values and statements.
 
     Writes a Parquet file for each panel, a `.png` and an `.svg` for each figure with its panels
     side by side, `comparison.csv`, and `report.md`.
@@ -57,7 +59,8 @@ def reproduce(
         progress: called with 1 after every panel.
 
     Returns:
-        The comparison, one row for each panel and agent, and one for each panel's C.
+        The comparison, see `cmab_gym.paper.comparison.Row`. Its column `unexpected` is True where
+        a row should agree and does not, or the reverse.
 
     Raises:
         ValueError: there is no panel, or an argument is wrong.
@@ -78,8 +81,10 @@ def reproduce(
             progress(1)
     figures = dict.fromkeys(panel.figure for panel in panels)
     by_figure = [[each for each in reproduced if each.panel.figure == figure] for figure in figures]
-    list(_in_parallel(_draw_figure, [(own, folder) for own in by_figure], workers))
     table = comparison(reproduced)
+    titles = [[panel_title(each, table) for each in own] for own in by_figure]
+    drawn = [(own, folder, title) for own, title in zip(by_figure, titles, strict=True)]
+    list(_in_parallel(_draw_figure, drawn, workers))
     write_csv(folder / "comparison.csv", table)
     write_report(folder / "report.md", reproduced, table)
     return table
@@ -97,32 +102,33 @@ def run_panels(
         seed: seed of all panels.
         workers: how many processes to use, 1 or more.
     """
-    draws = {panel.name: _draws(panel) if rounds >= READ_AT else [] for panel in panels}
     jobs = []
     for panel in panels:
         jobs.append((panel, rounds, trials, seed))
-        jobs += [(drawn, rounds, min(trials, _DRAW_TRIALS), seed) for drawn in draws[panel.name]]
+        jobs += [(other, rounds, n, seed) for other, n in _others(panel, rounds, trials)]
     outcomes = _in_parallel(_run, jobs, workers)
     for panel in panels:
         own = next(outcomes)
-        drawn = [next(outcomes) for _ in draws[panel.name]]
-        yield replace(own, ranges=_ranges([own, *drawn]) if panel.draws[1] else {})
+        options = {}
+        for choice in panel.choices if rounds >= READ_AT else ():
+            values = {option: next(outcomes).values() for option in choice.others}
+            options[choice.keyword] = {choice.options[0]: own.values(), **values}
+        yield replace(own, options=options)
 
 
-def _draws(panel: Panel) -> list[Panel]:
-    """List the panel with every other value of its random choice."""
-    name, values = panel.draws
-    own = panel.env_kwargs.get(name)
-    others = [value for value in values if value != own]
-    return [replace(panel, env_kwargs={**panel.env_kwargs, name: value}) for value in others]
+def _others(panel: Panel, rounds: int, trials: int) -> list[tuple[Panel, int]]:
+    """List the panel with the options of its choices but the first, and their trials.
 
-
-def _ranges(draws: Sequence[Reproduced]) -> dict[str, tuple[float, float]]:
-    """Return the smallest and largest of each value over draws."""
-    rows = [each.values() for each in draws]
-    return {
-        what: (min(row[what] for row in rows), max(row[what] for row in rows)) for what in rows[0]
-    }
+    Short runs, whose regret is not compared, have none.
+    """
+    if rounds < READ_AT:
+        return []
+    return [
+        (panel.with_option(choice, option), min(trials, _DRAW_TRIALS) if many else trials)
+        for choice in panel.choices
+        for many in [len(choice.others) > 1]
+        for option in choice.others
+    ]
 
 
 def _in_parallel(
@@ -135,22 +141,53 @@ def _in_parallel(
 
 
 def _run(panel: Panel, rounds: int, trials: int, seed: int) -> Reproduced:
-    agents = published(*AGENTS) if panel.parameters == "published" else list(AGENTS)
-    at = np.linspace(0, rounds, min(rounds, 100) + 1).astype(int)[1:].tolist()
-    results = evaluate(
-        panel.env_id,
-        agents,
-        rounds,
-        trials,
-        seed,
-        env_kwargs=panel.env_kwargs,
-        checkpoints=sorted({*at, READ_AT} if rounds >= READ_AT else at),
-        on_error="keep",
-    )
+    run = (rounds, trials, seed)
+    if panel.env_id in _ON_RATINGS:
+        # Panels that differ in their pseudo-rewards only share the agents that do not see them.
+        shared = {k: v for k, v in panel.env_kwargs.items() if k not in _OF_PSEUDO_REWARDS}
+        agents = tuple(panel.agents.items())
+        plain = _evaluate_once(panel.env_id, agents[:2], tuple(shared.items()), *run)
+        results = _evaluate(panel.env_id, dict(agents[2:]), panel.env_kwargs, *run)
+        results = replace(results, runs=plain.runs + results.runs)
+    else:
+        results = _evaluate(panel.env_id, panel.agents, panel.env_kwargs, *run)
     model = find_model(panel.env_id, panel.env_kwargs)
     measured = tuple(count_competitive(model, default_rng((seed, i))) for i in range(_MEASUREMENTS))
     exact = analyse(model).n_competitive
     return Reproduced(panel, results, exact, measured, {}, _lower_bound(model))
+
+
+def _evaluate(
+    env_id: str,
+    agents: Mapping[str, str],
+    env_kwargs: Mapping[str, Any],
+    rounds: int,
+    trials: int,
+    seed: int,
+) -> Results:
+    at = np.linspace(0, rounds, min(rounds, 100) + 1).astype(int)[1:].tolist()
+    return evaluate(
+        env_id,
+        agents,
+        rounds,
+        trials,
+        seed,
+        env_kwargs=env_kwargs,
+        checkpoints=sorted({*at, READ_AT} if rounds >= READ_AT else at),
+        on_error="keep",
+    )
+
+
+@lru_cache(maxsize=32)
+def _evaluate_once(
+    env_id: str,
+    agents: tuple[tuple[str, str], ...],
+    env_kwargs: tuple[tuple[str, Any], ...],
+    rounds: int,
+    trials: int,
+    seed: int,
+) -> Results:
+    return _evaluate(env_id, dict(agents), dict(env_kwargs), rounds, trials, seed)
 
 
 def _lower_bound(model: BanditModel) -> LowerBound | None:
@@ -160,14 +197,38 @@ def _lower_bound(model: BanditModel) -> LowerBound | None:
         return None
 
 
-def _draw_figure(own: Sequence[Reproduced], folder: Path) -> None:
+def panel_title(each: Reproduced, table: pd.DataFrame) -> str:
+    """Return the title of a panel, which names what differs from the paper."""
+    rows = table[(table["panel"] == each.panel.name) & (table["verdict"] == DIFFERS)]
+    differs = f"\ndiffers: {', '.join(rows['what'])}" if len(rows) else ""
+    return f"({each.panel.letter}) {each.panel.title}{differs}"
+
+
+def _draw_figure(own: Sequence[Reproduced], folder: Path, titles: Sequence[str]) -> None:
     figure = own[0].panel.figure
     stand_in = any(each.panel.stand_in for each in own)
+    parameters = ", ".join(dict.fromkeys(each.panel.parameters for each in own))
     plot_panels(
-        [each.results for each in own],
-        [f"({each.panel.letter}) {each.panel.title}" for each in own],
+        [labelled(each) for each in own],
+        titles,
         [folder / f"fig{figure}.{kind}" for kind in ("png", "svg")],
         f"Figure {figure}: {FIGURES.get(figure, '')}".rstrip(": ")
+        + f", {parameters} parameters of the agents"
         + (" (other ratings stand in)" if stand_in else ""),
         [each.lower_bound for each in own],
+        [marks(each) for each in own],
     )
+
+
+def labelled(each: Reproduced) -> Results:
+    """Return the results with the agents' parameters in their labels."""
+    labels = each.panel.agents
+    runs = [replace(run, label=labels.get(run.label, run.label)) for run in each.results.runs]
+    return replace(each.results, runs=tuple(runs))
+
+
+def marks(each: Reproduced) -> Marks | None:
+    """Return the published values as marks; None if there are none, or the run is shorter."""
+    values = {each.panel.agents[agent]: value for agent, value in each.panel.regret.items()}
+    name = "published, other data" if each.panel.stand_in else "published"
+    return Marks(READ_AT, values, name) if values and each.reaches_read_at else None

@@ -46,15 +46,24 @@ def test_run_writes_everything_and_prints_a_table(tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("numpy_loops")
-def test_options_set_the_environment_and_the_agents(tmp_path, capsys):
+def test_options_set_the_environment_and_the_agents(tmp_path, capsys, monkeypatch):
+    titles = []
+    monkeypatch.setattr(
+        "cmab_gym.cli.commands.run.plot_regret", lambda *given, **_: titles.append(given[2])
+    )
     arguments = ["run", "CMAB-MovieLens-v0", "--set", "task=movie", "pad=0.4", "--rounds", "60"]
     arguments += ["--trials", "2", "--seed", "7", "--parameters", "published", "--jobs", "2"]
     assert main([*arguments, "--agents", "c-ucb", "ts(beta=2)", "--out", str(tmp_path)]) == 0
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["env_kwargs"] == {"task": "movie", "pad": 0.4}
-    assert manifest["agents"] == {"c-ucb": "c-ucb(B=5.0)", "ts(beta=2)": "ts(B=4.0, beta=2)"}
+    names = ["c-ucb(B=5.0)", "ts(B=4.0, beta=2)"]
+    assert list(manifest["agents"].values()) == names
     assert (manifest["seed"], manifest["reward_unit"]) == (7, "stars")
-    capsys.readouterr()
+    # The table, the legend (the labels of the results) and the title show the parameters.
+    assert list(manifest["agents"]) == names
+    out = capsys.readouterr().out
+    assert all(name in out for name in names)
+    assert titles == ["CMAB-MovieLens-v0 (task=movie, pad=0.4)\npublished parameters of the agents"]
 
 
 def test_checkpoints_are_a_count_or_logarithmic(tmp_path):

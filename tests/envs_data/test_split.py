@@ -24,7 +24,7 @@ def test_the_training_users_are_the_shortest_prefix_that_holds_more(share, expec
 @given(
     st.lists(st.integers(1, 50), min_size=3, max_size=40),
     st.floats(0.01, 0.6),
-    st.sampled_from(["heavy-users", "random", "by-time"]),
+    st.sampled_from(["heavy-users", "heavy-users-smaller-ids", "random", "by-time"]),
 )
 def test_any_split_holds_more_than_the_share_with_as_few_users_as_possible(counts, share, order):
     counts = np.array(counts)
@@ -36,6 +36,9 @@ def test_any_split_holds_more_than_the_share_with_as_few_users_as_possible(count
     held = counts[trains].sum()
     assert held > share * counts.sum()
     users = {
+        "heavy-users-smaller-ids": sorted(
+            range(counts.size), key=lambda user: (-counts[user], user)
+        ),
         "heavy-users": sorted(range(counts.size), key=lambda user: (-counts[user], -user)),
         "random": np.random.default_rng(0).permutation(counts.size),
         "by-time": np.arange(counts.size),

@@ -236,6 +236,23 @@ def test_a_plot_has_names_units_and_a_band_and_can_be_read_without_colour(result
     assert np.diff(heights).min() > 0.04 * axes.get_ylim()[1]
 
 
+def test_values_from_elsewhere_are_hollow_marks_in_the_colour_of_their_agent(results):
+    from matplotlib.figure import Figure
+
+    from cmab_gym.evaluation.plot import Marks, draw_regret
+
+    plain, axes = Figure().add_subplot(), Figure().add_subplot()
+    draw_regret(plain, results)
+    draw_regret(axes, results, marks=Marks(40, {"c-ucb": 7.5, "unknown": 1.0}, "published"))
+    curves = {line.get_label().strip(): line for line in plain.get_lines()}
+    mark, sample = axes.get_lines()[len(curves) :]
+    assert mark.get_xydata().tolist() == [[40, 7.5]]
+    assert mark.get_markerfacecolor() == "none"
+    assert mark.get_markeredgecolor() == curves["c-ucb"].get_color()
+    assert mark.get_marker() == curves["c-ucb"].get_marker()
+    assert (sample.get_label(), len(sample.get_xdata())) == (" published", 0)
+
+
 def test_a_lower_bound_is_a_thin_line_named_by_its_constant(results, tmp_path):
     from matplotlib.figure import Figure
 

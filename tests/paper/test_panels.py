@@ -3,6 +3,7 @@ import json
 import gymnasium as gym
 import pytest
 
+from cmab_gym.agents.make import make_agent
 from cmab_gym.paper.panels import AGENTS, FIGURES, PANELS, find_panels
 from cmab_gym.theory import analyse
 
@@ -35,12 +36,17 @@ def test_an_unknown_panel_is_refused(name):
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
-def test_every_panel_and_draw_makes_an_environment(panel):
+def test_every_panel_and_option_makes_an_environment(panel):
     env = gym.make(panel.env_id, **panel.env_kwargs)
     env.reset(seed=0)
     assert env.step(0)[4]["regret"] >= 0
-    for value in panel.draws[1]:
-        gym.make(panel.env_id, **{**panel.env_kwargs, panel.draws[0]: value})
+    for choice in panel.choices:
+        own = panel.env_kwargs.get(choice.keyword, choice.options[0])
+        assert own == choice.options[0]
+        for option in choice.others:
+            other = panel.with_option(choice, option)
+            gym.make(panel.env_id, **other.env_kwargs)
+            assert all(make_agent(name) for name in other.agents.values())
 
 
 @pytest.mark.parametrize("figure", [5, 7, 9])
@@ -49,6 +55,14 @@ def test_known_problems_have_the_published_c(figure):
         if panel.figure == figure:
             model = gym.make(panel.env_id, **panel.env_kwargs).unwrapped.model
             assert analyse(model).n_competitive == panel.competitive, panel.name
+
+
+def test_only_figures_on_ratings_use_the_published_parameters():
+    # B = 5 is the size of no other panel's rewards: those of figures 5 and 9 lie in 0 to 1, those
+    # of figure 7 in -1 to 13.
+    for panel in PANELS:
+        plain = list(panel.agents.values()) == list(AGENTS)
+        assert plain == (panel.figure < 10), panel.name
 
 
 def test_published_values_are_those_read_from_the_figures(raw_data):

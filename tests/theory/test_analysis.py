@@ -95,6 +95,15 @@ def test_the_number_of_competitive_movies_with_a_tenth_of_the_data_is_known(pad,
     assert analyse(model).n_competitive == expected
 
 
+def test_c_is_measured_against_the_mean_of_the_rewards_seen():
+    # The player does not know the true mean. Of table 1 (b), after one reward 1 of the best arm the
+    # other arm has phi 0.5 and is not competitive: 0.5 < 1. The true mean is 0.5, so against it C
+    # would be 2 for every reward.
+    model = tabular_model("table1-b")
+    counts = {count_competitive(model, np.random.default_rng(seed), 1) for seed in range(12)}
+    assert counts == {1, 2}
+
+
 def test_counting_without_a_pull_is_refused():
     with pytest.raises(ValueError, match="rounds=0: expected an integer of at least 1"):
         count_competitive(tabular_model(), np.random.default_rng(0), rounds=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from cmab_gym.cli.errors import OK
+from cmab_gym.cli.errors import OK, UNEXPECTED
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.tables import print_table, progress_bar, say
 from cmab_gym.envs_data.cache import locate
@@ -15,7 +15,11 @@ _QUICK_ROUNDS, _QUICK_TRIALS = 500, 10
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Run the panels, write figures and report, and print how many values have which verdict."""
+    """Run the panels, write figures and report, and print the verdicts.
+
+    Returns:
+        1 if a verdict is unexpected, else 0.
+    """
     panels = find_panels(*chosen.panels)
     if chosen.data is not None:
         panels = on_ratings(panels, locate(chosen.data).resolve())
@@ -28,4 +32,14 @@ def run(chosen: argparse.Namespace) -> int:
     counts = table["verdict"].value_counts()
     print_table(("verdict", "values"), [(str(name), str(count)) for name, count in counts.items()])
     say(f"written to {out}: start with {out / 'report.md'}")
-    return OK
+    unexpected = table[table["unexpected"]]
+    if unexpected.empty:
+        return OK
+    say(f"{len(unexpected)} unexpected verdicts:", stderr=True)
+    for row in unexpected.to_dict("records"):
+        value = row["published"]  # NaN for a statement
+        published = f", published {value:g}" if value == value and value is not None else ""
+        known = f"; a difference was expected: {row['known']}" if row["known"] else ""
+        ours = f"ours {row['ours']:.4g}{published}"
+        say(f"  {row['panel']} {row['what']}: {row['verdict']} ({ours}){known}", stderr=True)
+    return UNEXPECTED

@@ -14,6 +14,7 @@ from cmab_gym.cli.tables import print_survey_notes, print_table, progress_bar, s
 from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation import EvaluationInterrupted, Results, evaluate, plot_regret
 from cmab_gym.evaluation.batch import OnProgress, find_model
+from cmab_gym.evaluation.plot import default_title
 from cmab_gym.evaluation.results import short_labels
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         # Save first, so that a closed output does not lose the files.
         if results.finished:
-            _save(results, out, bound)
+            _save(results, out, bound, chosen.parameters)
     finally:
         # Print even if saving fails, so that a full disk does not lose the numbers.
         print_survey_notes(results.manifest["provenance"])
@@ -53,7 +54,8 @@ def _evaluate(
     try:
         results = evaluate(
             chosen.env,
-            published(*agents) if chosen.parameters == "published" else agents,
+            # As labels, so that the table and the legend show the parameters.
+            [*published(*agents).values()] if chosen.parameters == "published" else agents,
             chosen.rounds,
             chosen.trials,
             chosen.seed,
@@ -82,10 +84,13 @@ def _lower_bound(chosen: argparse.Namespace) -> LowerBound:
         raise ValueError(f"--lower-bound: {error}; leave the option out") from error
 
 
-def _save(results: Results, out: Path, bound: LowerBound | None) -> None:
+def _save(results: Results, out: Path, bound: LowerBound | None, parameters: str) -> None:
     with ignored():
         results.save(out)
-        plot_regret(results, out / "regret.png", lower_bound=bound)
+        title = default_title(results)
+        if parameters == "published":
+            title += "\npublished parameters of the agents"
+        plot_regret(results, out / "regret.png", title, bound)
 
 
 def _print_summary(results: Results) -> None:

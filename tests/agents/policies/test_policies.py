@@ -109,6 +109,10 @@ def test_kl_ucb_scales_with_the_bounds_and_grows_with_c():
     scaled = index(KLUCB(), means=1 + 4 * MEANS, bounds=(1, 5))
     np.testing.assert_allclose(scaled, 1 + 4 * unit, atol=1e-9)
     assert (index(KLUCB(c=3)) >= unit).all()
+    assert (index(KLUCB(c=3)) > unit).any()
+    # The default is c = 0, which Garivier and Cappé (2011) recommend in practice. Their proofs need
+    # c = 3, which explores more.
+    assert_allclose(unit, index(KLUCB(c=0)))
 
 
 @pytest.mark.parametrize("policy", [UCB(), TS(), KLUCB()])
