@@ -7,7 +7,6 @@ from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
 from cmab_gym.agents.make import make_agent, published
 from cmab_gym.agents.one_trial import Copies, OneTrialAgent
 from cmab_gym.agents.policies.kl_ucb import KLUCB
-from cmab_gym.agents.policies.oracle import Oracle
 from cmab_gym.agents.policies.random_agent import RandomAgent
 from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
@@ -26,7 +25,6 @@ __all__ = [
     "IndexAgent",
     "IndexPolicy",
     "OneTrialAgent",
-    "Oracle",
     "RandomAgent",
     "SurveyGreedy",
     "TightenedCBandit",
