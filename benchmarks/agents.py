@@ -1,6 +1,6 @@
 """Compare all agents: their speed, and their regret on every bundled problem.
 
-python benchmarks/agents.py [--only speed tabular latent survey] [--rounds 1000] [--trials 50]
+python benchmarks/agents.py [--only speed tabular latent survey] [--rounds 1000] [--trials 30]
 
 It writes the tables of docs/agents-compared.md, and takes about ten minutes.
 """
@@ -119,7 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=every, default=every)
     parser.add_argument("--rounds", type=int, default=1000)
-    parser.add_argument("--trials", type=int, default=50)
+    parser.add_argument("--trials", type=int, default=30)
     chosen = parser.parse_args()
     os.environ["CMAB_GYM_COMPILED"] = "0"  # all agents in NumPy
     for name in chosen.only:
