@@ -1,6 +1,6 @@
 """Compare all agents: their speed, and their regret on every bundled problem.
 
-python benchmarks/agents.py [--only speed tabular latent survey] [--rounds 1000] [--trials 30]
+python benchmarks/agents.py [--only speed tabular latent independent survey] [--trials 30]
 
 It writes the tables of docs/agents-compared.md, and takes about ten minutes.
 """
@@ -19,6 +19,7 @@ from process import HERE
 
 from cmab_gym import evaluate, make_agent
 from cmab_gym.agents.registry import INDEX_AGENTS, agents_by_idea, is_policy
+from cmab_gym.envs.independent import REWARDS
 from cmab_gym.evaluation import Results
 from cmab_gym.evaluation.batch import find_environment, make_environment
 from cmab_gym.models.presets import LATENT, TABULAR
@@ -32,6 +33,7 @@ Environments = Mapping[str, tuple[str, dict[str, Any]]]
 FAMILIES: dict[str, Environments] = {
     "tabular": {name: ("CMAB-Tabular-v0", {"preset": name}) for name in TABULAR},
     "latent": {name: ("CMAB-Latent-v0", {"preset": name}) for name in LATENT},
+    "independent": {rewards: ("CMAB-Independent-v0", {"rewards": rewards}) for rewards in REWARDS},
     "survey": {
         "MovieLens, genres": ("CMAB-MovieLens-v0", {"task": "genre"}),
         "MovieLens, films": FILMS,
@@ -41,10 +43,14 @@ FAMILIES: dict[str, Environments] = {
 
 
 def names(family: str) -> dict[str, list[str]]:
-    """Return the versions of each agent that plays on a family; agents of the extra rl do not."""
+    """Return the versions of each agent that plays on a family; agents of the extra rl do not.
+
+    On independent arms the correlated versions are the agent itself.
+    """
     left_out = {"learning"} | ({"from a survey"} if family != "survey" else set())
+    prefixes = ("",) if family == "independent" else tuple(INDEX_AGENTS)
     return {
-        name: [prefix + name for prefix in (INDEX_AGENTS if is_policy(cls) else ("",))]
+        name: [prefix + name for prefix in (prefixes if is_policy(cls) else ("",))]
         for idea, classes in agents_by_idea().items()
         if idea not in left_out
         for name, cls in classes.items()

@@ -1,7 +1,6 @@
 """Every index against an independent formula, from lists of rewards."""
 
 from dataclasses import fields
-from functools import reduce
 from itertools import zip_longest
 
 import numpy as np
@@ -297,10 +296,10 @@ def test_known_orderings_show_on_independent_arms(monkeypatch):
     """Equal agents differ by 4 standard errors with a probability of 1 in 30,000."""
     monkeypatch.setenv("CMAB_GYM_COMPILED", "0")  # loading the compiled loop takes longer
     means = [0.9, 0.6, 0.6, 0.6, 0.6]
-    pmf = reduce(np.multiply.outer, [np.array([1 - mean, mean]) for mean in means])
     agents, rounds = ["ucb", "kl-ucb", "imed", "greedy"], [30, 300]
+    coins = {"rewards": "bernoulli", "means": means}
     results = evaluate(
-        "CMAB-Tabular-v0", agents, 300, 100, env_kwargs={"pmf": pmf}, checkpoints=rounds
+        "CMAB-Independent-v0", agents, 300, 100, env_kwargs=coins, checkpoints=rounds
     )
     more = {name: results.regret("ucb") - results.regret(name) for name in agents[1:]}
     z = {name: each.mean(axis=0) / each.std(axis=0) * 10 for name, each in more.items()}
