@@ -21,7 +21,7 @@ from cmab_gym.models.presets import LATENT
 PAGE = HERE.parent / "docs" / "environments.md"
 AGENTS = ("c-ucb", "c-ts")
 FINEST, BINS = 100_000, (100, 500, 1000, 2000, 8000)
-ROUNDS, TRIALS, SEED, USUAL_TRIALS = 5000, 1000, 0, 100
+ROUNDS, TRIALS, SEED, USUAL_TRIALS = 5000, 400, 0, 100
 
 
 def rows() -> Iterator[Sequence[str]]:

@@ -65,8 +65,8 @@ def gained(regret: FloatArray, agent: Any) -> dict[str, Any]:
     }
     bounds = getattr(agent, "tight_bounds", None)
     if bounds is not None:
-        tightening = bounds.tightening
-        found |= {"programs": tightening.solved, "infeasible": tightening.infeasible}
+        vectors = bounds.tightened
+        found |= {"programs": vectors.solved, "infeasible": vectors.infeasible}
     return found
 
 

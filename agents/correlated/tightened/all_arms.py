@@ -1,4 +1,4 @@
-"""`LinearPrograms`: the largest mean of each arm, given the table and the marginal of one arm."""
+"""`AllArmsPrograms`: the largest mean of each arm, given the table and the marginal of one arm."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _SLACK = 1e-7  # a slack up to here is the solver's rounding
 
 
 @dataclass(frozen=True, eq=False)
-class LinearPrograms:
+class AllArmsPrograms:
     """The linear programs of all other arms given arm k, solved together as one.
 
     Each program maximises the mean of one arm. Its variables, all at least 0, are the marginals of
-    its arms, with that of arm k fixed; the joint distribution of every pair of them; and a slack,
+    all arms, with that of arm k fixed; the joint distribution of every pair of arms; and a slack,
     by which pseudo-rewards may be exceeded. The slack is so expensive that it is 0 wherever the
     program is feasible without it.
     """
@@ -34,21 +34,16 @@ class LinearPrograms:
     bounded: Any  # sparse; its product with the variables is at most 0
 
     @classmethod
-    def of(cls, problem: BanditProblem, given: int, all_arms: bool) -> LinearPrograms:
+    def of(cls, problem: BanditProblem, given: int) -> AllArmsPrograms:
         """Write the programs of a problem.
 
         Args:
             problem: the problem.
             given: k, the arm whose marginal is known.
-            all_arms: whether each program has all arms, or only arm k and the arm whose mean it
-                maximises.
         """
         n_arms, rewards = problem.n_arms, problem.reward_support
         others = np.delete(np.arange(n_arms), given)
-        if all_arms:
-            arms = np.tile(np.arange(n_arms), (others.size, 1))
-        else:
-            arms = np.column_stack([others, np.full(others.size, given)])
+        arms = np.tile(np.arange(n_arms), (others.size, 1))
         rows = _Rows.of(arms.shape[1], rewards.size)
         first = rows.n_variables * np.arange(others.size)[:, None]
 
@@ -74,16 +69,20 @@ class LinearPrograms:
             bounded=rows.matrix(excess, np.full(rows.given.size, slack)),
         )
 
-    def solve(self, marginal: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Maximise the mean of every other arm.
+    def solve(self, marginals: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Maximise the mean of every other arm for each of some marginals.
 
         Args:
-            marginal: float64 (R,), probabilities of arm k's rewards.
+            marginals: float64 (n, R), probabilities of arm k's rewards.
 
         Returns:
-            The dual solutions, float64 (K, R), with the rewards in row k; and which programs are
-            feasible, bool (K,).
+            The dual solutions, float64 (n, K, R), with the rewards in row k; and which programs are
+            feasible, bool (n, K).
         """
+        vectors, feasible = zip(*map(self._solve, marginals), strict=True)
+        return np.stack(vectors), np.stack(feasible)
+
+    def _solve(self, marginal: FloatArray) -> tuple[FloatArray, BoolArray]:
         from scipy.optimize import linprog
 
         limits = np.zeros((self.objective.size, 2))

@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 from strategies import SEEDS
 
 from cmab_gym import BanditProblem
-from cmab_gym.agents.correlated.tightening import Tightening, round_marginal
+from cmab_gym.agents.correlated.tightened.vectors import TightenedVectors, round_marginal
+from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import TabularModel
 
 
 def feasible_vectors(problem, arm, given, relaxation):
     """Return the vectors of an arm for a fine grid of marginals, rounded to four digits."""
-    tightening = Tightening(problem, relaxation)
+    tightening = TightenedVectors(problem, relaxation)
     vectors = set()
     for ones in range(1, 128, 2):
         before = tightening.infeasible
@@ -44,20 +45,20 @@ def test_the_vectors_of_two_arms_are_those_found_by_hand(name, arm, known, expec
 
 def test_the_appendix_arm_can_be_ruled_out():
     """P(R0 = 1) = .7: mean 1 <= 3 P(0, 1) <= 3 * .2 = .6 by two of the constraints."""
-    tightening = Tightening(tabular_model("appendix").problem)
+    tightening = TightenedVectors(tabular_model("appendix").problem)
     np.testing.assert_allclose(tightening.bounds(0, np.array([0.3, 0.7])), [0.7, 0.6])
     # No joint distribution with P(R0 = 1) above 3/4 satisfies the table.
     np.testing.assert_array_equal(tightening.bounds(0, np.array([0.2, 0.8])), [0.8, -np.inf])
 
 
 def test_table_1_b_stays_competitive():
-    bounds = Tightening(tabular_model("table1-b").problem).bounds(1, np.array([0.5, 0.5]))
+    bounds = TightenedVectors(tabular_model("table1-b").problem).bounds(1, np.array([0.5, 0.5]))
     np.testing.assert_allclose(bounds, [9 / 14, 0.5])  # the plain bound is .65, the best mean .5
 
 
 def test_an_infeasible_program_returns_the_plain_table_and_is_counted():
     problem = tabular_model("appendix").problem
-    tightening = Tightening(problem)
+    tightening = TightenedVectors(problem)
     vectors = tightening.vectors(0, np.array([0, 25]))  # arm 0 gave only ones
     np.testing.assert_array_equal(vectors, problem.pseudo_rewards[:, 0])
     assert (tightening.solved, tightening.infeasible) == (1, 1)
@@ -88,7 +89,7 @@ def tables_of_two_joints(draw):
 @given(tables_of_two_joints())
 def test_bounds_lie_between_the_mean_and_the_plain_bound(drawn):
     models, problem = drawn
-    pairs, every = Tightening(problem, "pairs"), Tightening(problem, "all")
+    pairs, every = TightenedVectors(problem, "pairs"), TightenedVectors(problem, "all")
     for model in models:
         for known in range(problem.n_arms):
             marginal = model.reward_pmf[known]
@@ -106,7 +107,7 @@ def test_a_vector_bounds_the_mean_for_every_distribution_that_satisfies_the_tabl
 ):
     """It is computed from rewards of one distribution, and must hold for the other too."""
     models, problem = drawn
-    tightening = Tightening(problem, relaxation)
+    tightening = TightenedVectors(problem, relaxation)
     rng = np.random.default_rng(seed)
     for known in range(problem.n_arms):
         counts = rng.multinomial(pulls, models[0].reward_pmf[known])
@@ -125,9 +126,10 @@ def test_only_the_program_of_all_arms_follows_chains_of_arms():
     table[np.arange(3), np.arange(3)] = support
     problem = BanditProblem(table, support, (0, 1))
     marginal = np.array([0.7, 0.3])
-    np.testing.assert_allclose(Tightening(problem, "pairs").bounds(0, marginal), [0.3, 0.3, 1])
-    np.testing.assert_allclose(Tightening(problem, "all").bounds(0, marginal), [0.3, 0.3, 0.3])
-    assert Tightening(problem).relaxation == "all"
+    pairs, every = TightenedVectors(problem, "pairs"), TightenedVectors(problem, "all")
+    np.testing.assert_allclose(pairs.bounds(0, marginal), [0.3, 0.3, 1])
+    np.testing.assert_allclose(every.bounds(0, marginal), [0.3, 0.3, 0.3])
+    assert TightenedVectors(problem).relaxation == "all"
 
 
 @given(st.lists(st.integers(0, 2000), min_size=2, max_size=7).filter(any))
@@ -151,11 +153,44 @@ def test_a_marginal_is_rounded_to_a_power_of_two_parts(counts):
 )
 def test_a_problem_that_cannot_be_tightened_is_refused(problem, message):
     with pytest.raises(ValueError, match=message):
-        Tightening(problem)
+        TightenedVectors(problem)
+
+
+def two_arms(problem, arms):
+    """Return the problem of two of the arms."""
+    table = problem.pseudo_rewards[np.ix_(arms, arms)]
+    return BanditProblem(table, problem.reward_support, problem.reward_bounds)
+
+
+def test_programs_of_pairs_have_the_values_and_vectors_that_highs_finds():
+    """The programs of all arms are those of HiGHS, and with two arms the same as of pairs."""
+    problem, rng = movielens_model("genre").problem, np.random.default_rng(0)
+    pairs = TightenedVectors(problem, "pairs")
+    n_infeasible = 0
+    for given_arm, arm in ((0, 7), (4, 3), (12, 17), (8, 9)):
+        one = TightenedVectors(two_arms(problem, [given_arm, arm]), "all")
+        counts = np.array([rng.multinomial(n, rng.dirichlet(np.ones(5))) for n in (4, 40, 400)])
+        for own, vectors in zip(counts, pairs.of_each(np.full(3, given_arm), counts), strict=True):
+            np.testing.assert_allclose(vectors[arm], one.vectors(0, own)[1], atol=1e-5)
+            marginal = own / own.sum()
+            value = one.bounds(0, marginal)[1]
+            assert pairs.bounds(given_arm, marginal)[arm] == pytest.approx(value, abs=1e-7)
+            n_infeasible += np.isneginf(value)
+    assert 0 < n_infeasible < 12
+
+
+def test_a_vector_does_not_depend_on_the_programs_that_are_solved_with_it():
+    problem, rng = movielens_model("genre").problem, np.random.default_rng(1)
+    arms = rng.integers(18, size=30)
+    counts = rng.multinomial(60, np.full(5, 0.2), size=30)
+    together = TightenedVectors(problem).of_each(arms, counts)
+    alone = TightenedVectors(problem)
+    for arm, own, vectors in zip(arms.tolist(), counts, together, strict=True):
+        np.testing.assert_array_equal(vectors, alone.vectors(arm, own))
 
 
 def test_an_unknown_relaxation_is_refused():
     with pytest.raises(
         ValueError, match=r"unknown relaxation 'joint': expected one of: auto, pairs, all"
     ):
-        Tightening(tabular_model("appendix").problem, "joint")
+        TightenedVectors(tabular_model("appendix").problem, "joint")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cmab_gym.agents.correlated.c_bandit import CBandit
-from cmab_gym.agents.correlated.tight_bounds import TightBounds
-from cmab_gym.agents.correlated.tightening import can_be_tightened
+from cmab_gym.agents.correlated.tightened.trial_bounds import TrialBounds
+from cmab_gym.agents.correlated.tightened.vectors import can_be_tightened
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -23,14 +23,14 @@ class TightenedCBandit(CBandit):
     `CBandit`, since all entries are used at once. With continuous rewards it plays like `CBandit`.
 
     Cost per round: O(K) in addition to `CBandit`, and K - 1 linear programs for every pair (arm,
-    rounded marginal) met: at most O(K log T) in a trial, 0.3 ms each with five rewards, shared by
+    rounded marginal) met: at most O(K log T) in a trial, 0.05 ms each with five rewards, shared by
     the trials. Memory O(K^2 R) per trial.
 
     Guarantee: none is proven. With two arms and finitely many rewards, an arm that is not best
     under any distribution satisfying the table is ruled out, so that regret stays bounded in
     practice.
 
-    Source: `cmab_gym.agents.correlated.tightening`.
+    Source: `cmab_gym.agents.correlated.tightened.vectors`.
 
     Args:
         policy, first_pulls, lower_bounds: as in `CBandit`.
@@ -39,7 +39,7 @@ class TightenedCBandit(CBandit):
         tight_bounds: the tightened pseudo-rewards; None if they cannot be computed.
     """
 
-    tight_bounds: TightBounds | None
+    tight_bounds: TrialBounds | None
 
     @property
     def phi(self) -> FloatArray:
@@ -68,7 +68,7 @@ class TightenedCBandit(CBandit):
 
     def _tight_values(self) -> FloatArray | None:
         finite = can_be_tightened(self.history.problem)
-        self.tight_bounds = TightBounds(self.history) if finite else None
+        self.tight_bounds = TrialBounds(self.history) if finite else None
         return self.tight_bounds.values if self.tight_bounds else None
 
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:

@@ -1,4 +1,4 @@
-"""`Tightening`: pseudo-rewards that follow from all entries of a table, by linear programming."""
+"""`TightenedVectors`: pseudo-rewards that follow from all entries of a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.agents.correlated.linear_programs import LinearPrograms
+from cmab_gym.agents.correlated.tightened.all_arms import AllArmsPrograms
+from cmab_gym.agents.correlated.tightened.pairs import PairPrograms
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 
@@ -31,7 +32,7 @@ def can_be_tightened(problem: BanditProblem) -> bool:
     return finite and problem.n_arms > 1
 
 
-class Tightening:
+class TightenedVectors:
     """Tightened pseudo-rewards of a problem, computed for each marginal when it is first needed.
 
     The mean of arm l is at most the value of a linear program: the largest mean of l over all
@@ -75,7 +76,7 @@ class Tightening:
         self.solved = 0
         self.infeasible = 0
         self._vectors: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
-        self._programs: dict[int, LinearPrograms] = {}
+        self._programs: dict[int, AllArmsPrograms | PairPrograms] = {}
 
     def vectors(self, given: int, counts: IntArray) -> FloatArray:
         """Return tightened pseudo-rewards of all arms given the rewards of one.
@@ -91,10 +92,25 @@ class Tightening:
             float64 (K, R), [l, j]; those of the table where the linear program gains nothing or is
             infeasible.
         """
-        rounded = round_marginal(counts)
-        if (given, rounded) not in self._vectors:
-            self._vectors[given, rounded] = self._solve(given, np.array(rounded) / sum(rounded))
-        return self._vectors[given, rounded]
+        return self.of_each(np.array([given]), counts[None])[0]
+
+    def of_each(self, given: IntArray, counts: IntArray) -> list[FloatArray]:
+        """Return what `vectors` returns for each of n arms; their programs are solved together.
+
+        Args:
+            given: int64 (n,).
+            counts: int64 (n, R).
+        """
+        keys = [(arm, round_marginal(own)) for arm, own in zip(given.tolist(), counts, strict=True)]
+        missing: dict[int, list[tuple[int, ...]]] = {}
+        for arm, rounded in dict.fromkeys(keys):
+            if (arm, rounded) not in self._vectors:
+                missing.setdefault(arm, []).append(rounded)
+        for arm, marginals in missing.items():
+            parts = np.array(marginals, dtype=np.float64)
+            solved = self._solve(arm, parts / parts.sum(axis=1, keepdims=True))
+            self._vectors.update(zip([(arm, each) for each in marginals], solved, strict=True))
+        return [self._vectors[key] for key in keys]
 
     def bounds(self, given: int, marginal: FloatArray) -> FloatArray:
         """Compute the largest mean of every arm given the marginal of one.
@@ -107,23 +123,24 @@ class Tightening:
             float64 (K,), the values of the linear programs, for arm k its mean; -inf where
             infeasible.
         """
-        vectors, feasible = self._programs_given(given).solve(marginal)
-        return np.where(feasible, vectors @ marginal, -np.inf)
+        vectors, feasible = self._programs_given(given).solve(marginal[None])
+        return np.where(feasible[0], vectors[0] @ marginal, -np.inf)
 
-    def _solve(self, given: int, marginal: FloatArray) -> FloatArray:
-        spread = (1 - _SPREAD) * marginal + _SPREAD / marginal.size
+    def _solve(self, given: int, marginals: FloatArray) -> FloatArray:
+        """Return the vectors of all arms for each of n marginals, float64 (n, K, R)."""
+        spread = (1 - _SPREAD) * marginals + _SPREAD / marginals.shape[1]
         vectors, feasible = self._programs_given(given).solve(spread)
-        self.solved += feasible.size - 1
+        self.solved += feasible.size - len(marginals)
         self.infeasible += feasible.size - int(feasible.sum())
         plain = self.problem.pseudo_rewards[:, given]
-        gain = (plain - vectors) @ spread
+        gain = np.einsum("nlr,nr->nl", plain - vectors, spread)
         better = feasible & (gain > _GAIN * self.problem.reward_range)
-        return np.where(better[:, None], vectors, plain)
+        return np.where(better[:, :, None], vectors, plain)
 
-    def _programs_given(self, given: int) -> LinearPrograms:
+    def _programs_given(self, given: int) -> AllArmsPrograms | PairPrograms:
         if given not in self._programs:
-            all_arms = self.relaxation == "all"
-            self._programs[given] = LinearPrograms.of(self.problem, given, all_arms)
+            kind = AllArmsPrograms if self.relaxation == "all" else PairPrograms
+            self._programs[given] = kind.of(self.problem, given)
         return self._programs[given]
 
 

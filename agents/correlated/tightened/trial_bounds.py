@@ -1,10 +1,10 @@
-"""`TightBounds`: bounds on the arms' means from tightened pseudo-rewards."""
+"""`TrialBounds`: bounds on the arms' means from tightened pseudo-rewards."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cmab_gym.agents.correlated.tightening import Tightening
+from cmab_gym.agents.correlated.tightened.vectors import TightenedVectors
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import CorrelatedHistory
 from cmab_gym.rows import pseudo_reward_rows
@@ -15,7 +15,7 @@ _FIRST = 4.0  # pulls of an arm before its first programs
 _KEPT = 4  # vectors kept for each pair of arms; a new one replaces the oldest
 
 
-class TightBounds:
+class TrialBounds:
     """Averages of tightened pseudo-rewards over the rewards of each arm.
 
     Vectors given an arm are computed when it is significant and its pulls have grown by half since
@@ -27,14 +27,14 @@ class TightBounds:
     Attributes:
         values: float64 (B, K, K), as [b, k, l]: the least average of the vectors of arm l given
             arm k; infinity where there are none.
-        tightening: the linear programs.
+        tightened: the vectors, and the linear programs behind them.
     """
 
     def __init__(self, history: CorrelatedHistory) -> None:
         problem = history.problem
         # Reading `history.counts` makes the history keep counts from now on.
         trials, n_arms, n_rewards = history.counts.shape
-        self.tightening = Tightening(problem)
+        self.tightened = TightenedVectors(problem)
         self.values = np.full((trials, n_arms, n_arms), np.inf)
         self._history = history
         self._trial = np.arange(trials)
@@ -71,17 +71,17 @@ class TightBounds:
         due = history.significant & (history.pulls >= self._next_solve)
         due &= ((allowed & ~history.unknown).sum(axis=1) > 1)[:, None]
         trials, arms = np.nonzero(due)
-        for trial, arm in zip(trials.tolist(), arms.tolist(), strict=True):
-            self._add(trial, arm)
+        vectors = self.tightened.of_each(arms, history.counts[trials, arms])
+        for trial, arm, own in zip(trials.tolist(), arms.tolist(), vectors, strict=True):
+            self._add(trial, arm, own.T)
         self._next_solve[trials, arms] = _GROWTH * history.pulls[trials, arms]
         self._average(trials, arms)
         return trials
 
-    def _add(self, trial: int, arm: int) -> None:
-        """Add a vector given an arm in place of the oldest one."""
+    def _add(self, trial: int, arm: int, vectors: FloatArray) -> None:
+        """Add vectors (R, K) given an arm in place of the oldest ones."""
         counts = self._history.counts[trial, arm]
         slot = self._slot_of(trial, arm)
-        vectors = self.tightening.vectors(arm, counts).T
         oldest = self._n_added[slot] % _KEPT
         self._vectors[slot, oldest] = vectors
         self._sums[slot, oldest] = _summed(counts, vectors)
