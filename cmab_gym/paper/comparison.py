@@ -34,11 +34,13 @@ class Reproduced:
     Args:
         panel: the experiment.
         results: the results of its agents.
-        competitive: the exact C.
+        competitive: C by the table that the agents know.
         measured: C in several runs of 5000 pulls of the best arm, as the paper measures it.
         options: for the keyword of each choice, the values with each option, see `values`; empty
             in runs that are too short.
         lower_bound: the lower bound on any agent's regret; None where it cannot be computed.
+        without_bins: C by the exact pseudo-rewards, where the table has bins and it differs; None
+            where it does not.
     """
 
     panel: Panel
@@ -47,6 +49,7 @@ class Reproduced:
     measured: tuple[int, ...]
     options: Mapping[str, Mapping[Any, Mapping[str, float]]]
     lower_bound: LowerBound | None = None
+    without_bins: int | None = None
 
     @property
     def reaches_read_at(self) -> bool:

@@ -87,6 +87,8 @@ def _panel(each: Reproduced, rows: pd.DataFrame) -> str:
     means = ", ".join(f"{agent} {_number(values[agent])}" for agent in AGENTS)
     counts = ", ".join(f"{c} ({n})" for c, n in sorted(Counter(each.measured).items()))
     lines.append(f"\nRegret: {means}. C measured from 5000 pulls of the best arm: {counts} times.")
+    if each.without_bins is not None:
+        lines.append(f"C is that of the table; without the table's bins it is {each.without_bins}.")
     lines.append("\n| | paper | ours | ratio | range | verdict |")
     lines.append("| --- | ---: | ---: | ---: | ---: | --- |")
     lines += [_cells(row) for row in rows.to_dict("records")]

@@ -23,7 +23,14 @@ from cmab_gym.models.base import BanditModel
 from cmab_gym.paper.comparison import DIFFERS, Reproduced, comparison
 from cmab_gym.paper.panels import FIGURES, READ_AT, ROUNDS, TRIALS, Panel
 from cmab_gym.paper.report import write_report
-from cmab_gym.theory import LowerBound, NoBoundError, analyse, count_competitive, graves_lai_bound
+from cmab_gym.theory import (
+    LowerBound,
+    NoBoundError,
+    analyse,
+    analyse_without_bins,
+    count_competitive,
+    graves_lai_bound,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,8 +160,9 @@ def _run(panel: Panel, rounds: int, trials: int, seed: int) -> Reproduced:
         results = _evaluate(panel.env_id, panel.agents, panel.env_kwargs, *run)
     model = find_model(panel.env_id, panel.env_kwargs)
     measured = tuple(count_competitive(model, default_rng((seed, i))) for i in range(_MEASUREMENTS))
-    exact = analyse(model).n_competitive
-    return Reproduced(panel, results, exact, measured, {}, _lower_bound(model))
+    known, exact = (f(model).n_competitive for f in (analyse, analyse_without_bins))
+    without_bins = exact if exact != known else None
+    return Reproduced(panel, results, known, measured, {}, _lower_bound(model), without_bins)
 
 
 def _evaluate(

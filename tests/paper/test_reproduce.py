@@ -11,6 +11,7 @@ from cmab_gym import evaluate, published
 from cmab_gym.cli import main
 from cmab_gym.paper.comparison import comparison
 from cmab_gym.paper.panels import AGENTS, PANELS, Choice, Panel, on_ratings
+from cmab_gym.paper.report import write_report
 from cmab_gym.paper.reproduce import labelled, marks, panel_title, reproduce, run_panels
 
 BY_NAME = {panel.name: panel for panel in PANELS}
@@ -43,6 +44,15 @@ def test_every_file_is_written(tmp_path):
         "| C | 1",
     ):
         assert text in report
+
+
+def test_both_values_of_c_are_reported_where_bins_change_it(tmp_path):
+    coarse = replace(OWN, env_id="CMAB-Latent-v0", env_kwargs={"preset": "two-arm-a", "bins": 10})
+    outcome = reproduce_panel(coarse, 20, 2, seed=0)
+    assert (outcome.competitive, outcome.without_bins) == (2, 1)
+    write_report(tmp_path / "report.md", [outcome], comparison([outcome]))
+    assert "without the table's bins it is 1." in (tmp_path / "report.md").read_text()
+    assert reproduce_panel(BY_NAME["fig7a"], 20, 2, seed=0).without_bins is None
 
 
 def test_the_same_seed_gives_the_same_numbers():

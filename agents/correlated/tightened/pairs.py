@@ -123,12 +123,11 @@ class PairPrograms:
         # Slacks are basic, so that their costs are eliminated as well.
         tableau[:, -1] += _TIE * np.einsum("r,nrc->nc", _spread(2 * n_rewards), tableau[:, prices])
         maximise(tableau, basis)
-        slack = np.where(basis == n_joint, tableau[:, :-1, -1], 0).sum(axis=1)
+        slack: FloatArray = np.where(basis == n_joint, tableau[:, :-1, -1], 0).sum(axis=1)
         return -tableau[:, -1, n_joint + 1 : -1], slack
 
     def _vectors(self, program: IntArray, prices: FloatArray) -> FloatArray:
         n_rewards = self.rewards.size
-        # A price is its reduced cost without the cost that broke ties.
         prices = np.maximum(prices, 0)
         a, b = prices[:, :n_rewards, None], prices[:, None, n_rewards:]
         values = self.rewards - self.above[program] * a - self.above_given[program] * b
@@ -138,4 +137,4 @@ class PairPrograms:
 
 def _spread(count: int) -> FloatArray:
     """Return different numbers from 0.5 to 1."""
-    return 0.5 + 0.5 * (np.arange(count) * 0.6180339887498949 % 1)
+    return np.asarray(0.5 + 0.5 * (np.arange(count) * 0.6180339887498949 % 1), dtype=np.float64)
