@@ -76,6 +76,9 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "exp3-ix": "adversarial.exp3_ix:EXP3IX",
         "tsallis-inf": "adversarial.tsallis_inf:TsallisINF",
     },
+    "heavy tails": {
+        "robust-ucb": "heavy_tails.robust_ucb:RobustUCB",
+    },
     "many arms": {
         "subsampled-ucb": "policies.subsampled_ucb:SubsampledUCB",
         "subsampled-greedy": "policies.subsampled_greedy:SubsampledGreedy",

@@ -13,13 +13,14 @@ from cmab_gym import checks
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.independent import IndependentModel
-from cmab_gym.models.reward_laws import BetaLaw, FiniteLaw, NormalLaw, RewardLaw
+from cmab_gym.models.reward_laws import BetaLaw, FiniteLaw, NormalLaw, RewardLaw, StudentLaw
 from cmab_gym.streams import problem_generator
 
 # The arguments of each kind of rewards; the first says what is drawn if it is not given.
 REWARDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "normal": ("means", "sigma"),
+        "student": ("means", "sigma", "freedom"),
         "bernoulli": ("means",),
         "beta": ("means", "concentration"),
         "finite": ("pmf", "support"),
@@ -34,6 +35,7 @@ def independent_model(
     rewards: str = "normal",
     means: ArrayLike | None = None,
     sigma: float | None = None,
+    freedom: float | None = None,
     concentration: float | None = None,
     pmf: ArrayLike | None = None,
     support: ArrayLike | None = None,
@@ -48,6 +50,7 @@ def independent_model(
         {
             "means": means,
             "sigma": sigma,
+            "freedom": freedom,
             "concentration": concentration,
             "pmf": pmf,
             "support": support,
@@ -59,10 +62,13 @@ def independent_model(
     seed = checks.whole_number("problem_seed", 0 if problem_seed is None else problem_seed, 0)
     rng = problem_generator(seed)
     law: RewardLaw
-    if rewards == "normal":
+    if rewards in ("normal", "student"):
         within = _DRAWN_MEANS if means is None else None
         means = rng.standard_normal(n_arms) if means is None else means
-        law = NormalLaw(means, 1.0 if sigma is None else sigma, within)
+        sigma = 1.0 if sigma is None else sigma
+        law = NormalLaw(means, sigma, within)
+        if rewards == "student":
+            law = StudentLaw(means, sigma, 3.0 if freedom is None else freedom, within)
     elif rewards == "finite":
         if pmf is None:
             size = _N_REWARDS if support is None else checks.numbers("support", support).size
@@ -114,6 +120,9 @@ class IndependentEnv(BanditEnv):
         clipped, at most one in 10^9, so that `reward_bounds` holds them all; an agent that needs
         the size of the noise should read `reward_sigma`, not the bounds. The interval of means is
         that of the given means, and (-4, 4) for drawn means, which tells nothing about them.
+        "student": like "normal", but with heavy tails (Student's t distribution). All but one in
+        10^9 are inside reward_bounds and the others clipped; there is no reward_sigma, as averages
+        are less reliable than those of normal rewards.
         "beta": continuous, between 0 and 1. "bernoulli": 0 or 1. "finite": one of `support`.
 
     Information:
@@ -128,10 +137,11 @@ class IndependentEnv(BanditEnv):
         Terminates after `horizon` rounds.
 
     Arguments:
-        rewards: "normal" (default), "bernoulli", "beta" or "finite".
-        means: K mean rewards; None draws them: from Normal(0, 1) for normal rewards, uniform
-            between 0 and 1 for "bernoulli" and "beta".
-        sigma: standard deviation of normal rewards; default 1.
+        rewards: "normal" (default), "student", "bernoulli", "beta" or "finite".
+        means: K mean rewards; None draws them: from Normal(0, 1) for "normal" and "student",
+            uniform between 0 and 1 for "bernoulli" and "beta".
+        sigma: standard deviation of "normal" and "student"; default 1.
+        freedom: degrees of freedom of "student", above 2; default 3. Fewer have heavier tails.
         concentration: a + b of beta rewards; default 2. A larger one makes them less random.
         pmf: (K, R), the probabilities of finitely many rewards; None draws each row uniformly from
             all distributions.

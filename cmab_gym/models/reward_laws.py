@@ -1,4 +1,4 @@
-"""Distributions of the rewards of K independent arms: normal, beta, and finitely many rewards."""
+"""Distributions of rewards of K independent arms: normal, heavy-tailed, beta and finite ones."""
 
 from __future__ import annotations
 
@@ -87,6 +87,55 @@ class NormalLaw(RewardLaw):
 
         assert edges is not None  # noqa: S101 (rewards are continuous)
         return _of_bins(ndtr((edges - self.means[:, None]) / self.sigma))
+
+
+class StudentLaw(RewardLaw):
+    """Rewards with heavy tails: Student's t distribution, scaled and shifted.
+
+    Args:
+        means: (K,).
+        sigma: the standard deviation, above 0.
+        freedom: degrees of freedom, above 2; the fewer, the heavier the tails.
+        means_within: as in `NormalLaw`. Rewards farther outside than all but one in 10^9 are
+            clipped.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        means: ArrayLike,
+        sigma: float,
+        freedom: float,
+        means_within: tuple[float, float] | None = None,
+    ) -> None:
+        from scipy.special import stdtrit
+
+        self.means = _means(means, -checks.LARGEST, checks.LARGEST)
+        sigma = checks.positive("sigma", sigma, "it is a standard deviation")
+        self._freedom = checks.positive("freedom", freedom)
+        if not freedom > 2:
+            raise ValueError(
+                f"freedom={freedom!r}: expected a number above 2; with fewer degrees of freedom "
+                "rewards have no standard deviation"
+            )
+        self._scale = sigma * ((self._freedom - 2) / self._freedom) ** 0.5
+        room = -float(stdtrit(self._freedom, 0.5e-9)) * self._scale
+        low, high = means_within or (float(self.means.min()), float(self.means.max()))
+        self.reward_bounds = low - room, high + room
+
+    def draw(self, rng: Generator, arm: Arm, size: tuple[int, ...]) -> FloatArray:
+        """Draw rewards: see `RewardLaw.draw`."""
+        rewards: FloatArray = rng.standard_t(self._freedom, size) * self._scale + self.means[arm]
+        return np.clip(rewards, *self.reward_bounds, out=rewards)
+
+    def probabilities(self, edges: FloatArray | None) -> FloatArray:
+        """Return the probability of each bin: see `RewardLaw.probabilities`."""
+        from scipy.special import stdtr
+
+        assert edges is not None  # noqa: S101 (rewards are continuous)
+        return _of_bins(stdtr(self._freedom, (edges - self.means[:, None]) / self._scale))
 
 
 class BetaLaw(RewardLaw):

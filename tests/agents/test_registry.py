@@ -47,6 +47,7 @@ IDEAS = {
     "imed empirical-imed",
     "sampling": "ts beta-ts dirichlet-ts npts gaussian-ts",
     "adversarial and gradient": "boltzmann gradient exp3 exp3-ix tsallis-inf",
+    "heavy tails": "robust-ucb",
     "many arms": "subsampled-ucb subsampled-greedy",
     "from a survey": "warm-ts survey-greedy",
 }

@@ -58,6 +58,10 @@ def test_drawn_means_have_their_distribution():
     [
         (independent_model(means=[-1, 2], sigma=3), [stats.norm(-1, 3), stats.norm(2, 3)]),
         (
+            independent_model("student", means=[0, 1], sigma=2, freedom=4),
+            [stats.t(4, 0, np.sqrt(2)), stats.t(4, 1, np.sqrt(2))],
+        ),
+        (
             independent_model("beta", means=[0.25, 0.5], concentration=4),
             [stats.beta(1, 3), stats.beta(2, 2)],
         ),
@@ -129,7 +133,7 @@ def test_many_arms_need_no_table():
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"rewards": "gauss"}, "unknown rewards 'gauss': expected one of: normal, bernoulli"),
+        ({"rewards": "gauss"}, "unknown rewards 'gauss': expected one of: normal, student"),
         ({"rewards": "beta", "sigma": 1}, "sigma with rewards='beta': expected means and conc"),
         ({"rewards": "finite", "means": [0, 1]}, "means with rewards='finite': expected pmf and"),
         ({"means": [0, 1], "n_arms": 2}, "means and n_arms: expected one of them"),
@@ -137,6 +141,8 @@ def test_many_arms_need_no_table():
         ({"means": [0]}, r"means has shape \(1,\): expected \(K,\), one mean for each of K >= 2"),
         ({"means": [0, np.nan]}, r"means\[1\] is nan: expected numbers finite"),
         ({"means": [0, 1], "sigma": 0}, "sigma=0: expected a number above 0"),
+        ({"rewards": "student", "freedom": 2}, "freedom=2: expected a number above 2; with fewer"),
+        ({"freedom": 3}, "freedom with rewards='normal': expected means and sigma"),
         ({"rewards": "bernoulli", "means": [0, 1.5]}, r"means\[1\] is 1.5: .* from 0 to 1"),
         ({"rewards": "beta", "means": [0.5, 1]}, r"means\[1\] is 1: .* between 0 and 1"),
         ({"rewards": "beta", "concentration": -1}, "concentration=-1: expected a number above 0"),

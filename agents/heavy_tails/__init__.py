@@ -1,0 +1,1 @@
+"""Policies for rewards with heavy tails, whose averages are unreliable."""
