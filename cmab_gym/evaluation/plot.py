@@ -206,7 +206,7 @@ def _draw_curve(
 def _draw_marks(axes: Axes, labels: Sequence[str], marks: Marks) -> None:
     """Draw a hollow mark for each value, of the shape and colour of the agent's curve."""
     style: dict[str, Any] = {"linestyle": "none", "markersize": 10, "markeredgewidth": 1.6}
-    hollow: dict[str, Any] = {**style, "markerfacecolor": "none", "zorder": 5}
+    hollow: dict[str, Any] = {**style, "markerfacecolor": "none", "zorder": 5, "clip_on": False}
     for position, label in enumerate(labels):
         if label in marks.values:
             colour, marker = (many[position % len(many)] for many in (_COLOURS, _MARKERS))

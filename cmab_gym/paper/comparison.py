@@ -188,7 +188,10 @@ def _verdict(each: Reproduced, what: str, published: float | None, low: float, h
     if what == "C":
         if published == each.competitive:
             return AGREES
-        return IN_RANGE if low <= published <= high else DIFFERS
+        in_range = low <= published <= high
+        # Short runs have no other draws, whose C may be the published one.
+        outside = NOT_COMPARED if each.panel.has_draws and not each.options else DIFFERS
+        return IN_RANGE if in_range else outside
     if not each.reaches_read_at or len(each.regret("ucb")) < 2:
         return NOT_COMPARED
     margin = tolerance(each, what, published) if what in AGENTS else 0.0

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _INTRODUCTION = f"""# The paper's experiments, reproduced
 
 Regret is the mean over trials at round {READ_AT} (in shorter runs at the last round), published and
-ours; the published values were read from the figures, with an error of about
-{READING_ERROR:.0%}. C counts the competitive arms: the exact value, and the paper's measurement of
-it in several runs. Where the paper does not state a random choice, the range is that over several
-draws of it, and the ratios of regrets and the order of the agents within a draw are compared too.
-The paper's statements are judged by a share of regret or by a ratio of two regrets, with 4 standard
-errors as the range.
+ours; the published values were read from the figures, with an error of about {READING_ERROR:.0%}.
+C counts the competitive arms: the exact value, and the paper's measurement of it in several runs.
+Where the paper does not state a random choice, the range is that over several draws of it, and the
+ratios of regrets and the order of the agents within a draw are compared too. The paper's statements
+are judged by the share of regret from the second half of the rounds ("bounded", "grows") or by a
+ratio of two regrets, with 4 standard errors as the range.
 
 Verdicts: *agrees*, within the reading error and 4 standard errors of both means, or the statement
 holds; *in range*, inside the range over the options of a choice that the paper does not state (over
@@ -86,7 +86,10 @@ def _panel(each: Reproduced, rows: pd.DataFrame) -> str:
     values = each.values()
     means = ", ".join(f"{agent} {_number(values[agent])}" for agent in AGENTS)
     counts = ", ".join(f"{c} ({n})" for c, n in sorted(Counter(each.measured).items()))
-    lines.append(f"\nRegret: {means}. C measured from 5000 pulls of the best arm: {counts} times.")
+    lines.append(
+        f"\nRegret: {means}. C in {len(each.measured)} measurements from 5000 pulls of the best "
+        f"arm (how often): {counts}."
+    )
     if each.without_bins is not None:
         lines.append(f"C is that of the table; without the table's bins it is {each.without_bins}.")
     lines.append("\n| | paper | ours | ratio | range | verdict |")

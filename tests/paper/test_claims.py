@@ -37,9 +37,11 @@ def test_bounded_and_growing_curves_are_told_apart():
 def test_growth_is_judged_by_the_share_of_the_second_half():
     measured = judge(Claim("grows", "ucb", "here"), {"ucb": curves(logarithmic)}, ROUNDS, None)
     assert measured.value == pytest.approx(np.log(2) / np.log(5000))
-    # Half a logarithm's share is the limit: a third of it is bounded, two thirds grow.
-    third = curves(lambda t: 1 + np.log(t) / np.log(5000) / 3)
-    assert judge(Claim("bounded", "ucb", ""), {"ucb": third}, ROUNDS, None).holds is True
+    # The limit is half a logarithm's share.
+    for part, grows in ((0.4, False), (0.6, True)):
+        own = curves(lambda t, part=part: 1 - part + part * logarithmic(t))
+        assert holds("grows", own) is grows
+        assert holds("bounded", own) is not grows
 
 
 def test_errors_that_are_too_large_leave_a_statement_open():

@@ -76,6 +76,9 @@ def test_values_with_draws_are_compared_with_the_range_over_them():
     assert found["c-ucb/ucb"] == "differs"  # 28 % below 0.2012
     assert found["c-ts/ucb"] == "differs"  # 25 % below 0.1538
     assert found["order"] == "agrees"
+    first["ts"], other["ts"] = 560, 735
+    found = verdicts(genre, first, 7, options=[first, other])
+    assert found["ts/ucb"] == "differs"  # 8 % above 0.4482, as a level may be
 
 
 def test_ucb_that_explores_too_much_differs_even_where_its_level_is_in_range():
@@ -85,6 +88,13 @@ def test_ucb_that_explores_too_much_differs_even_where_its_level_is_in_range():
     found = verdicts(genre, explores[0], 4, options=explores)
     assert found["ucb"] == "in range"
     assert verdicts(genre, explores[1], 4, options=explores[1:])["ts/ucb"] == "differs"
+
+
+def test_c_of_a_single_draw_does_not_differ():
+    ours = {**BY_NAME["fig10c"].regret, "C": 17}  # C = 13
+    short = verdicts(BY_NAME["fig10c"], ours, 17, checkpoints=(100,))
+    assert short["C"] == "not compared"
+    assert verdicts(BY_NAME["fig10c"], ours, 17, options=[ours, ours])["C"] == "differs"
 
 
 def test_the_order_of_the_agents_may_be_that_of_another_draw():
