@@ -2,7 +2,7 @@
 
 The functions follow Algorithm 1 and work on B trials of K arms at once:
 
-1. `significant_arms`: S_t, the arms with at least t/K of the t pulls.
+1. `significant_arms`: S_t, the arms with at least t/K of the t pulls, or also fewer.
 2. `best_mean`: the largest mean reward of a significant arm, that of k_emp.
 3. `empirical_pseudo_rewards`: phi[l, k], the mean pseudo-reward of arm l over the pulls of arm k.
 4. `least_bounds`: the smallest phi[l, k] over the significant arms k, a bound on the mean of arm l.
@@ -16,17 +16,39 @@ would be significant when all counts are equal), and phi[k, k] is the mean of ar
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 
 
-def significant_arms(pulls: IntArray, t: int) -> BoolArray:
+def significant_pulls(t: int, n_arms: int, log_factor: float = math.inf) -> int:
+    """Return how many of t pulls an arm needs to be significant: t/K, rounded up.
+
+    Args:
+        t: pulls of all arms of a trial.
+        n_arms: K.
+        log_factor: c; c ln t pulls are enough, and one pull at least. Infinity for the paper's
+            rule.
+
+    Examples:
+        >>> significant_pulls(1000, n_arms=10), significant_pulls(1000, n_arms=10, log_factor=8)
+        (100, 56)
+    """
+    share = -(-t // n_arms)
+    if log_factor == math.inf:
+        return share
+    return min(share, max(1, math.ceil(log_factor * math.log(max(t, 1)))))
+
+
+def significant_arms(pulls: IntArray, t: int, log_factor: float = math.inf) -> BoolArray:
     """Find the significant arms, those with at least t/K pulls.
 
     Args:
         pulls: int64 (B, K), pulls of each arm.
         t: pulls of all arms in each trial, the sum of each row.
+        log_factor: c, so that c ln t pulls are enough; infinity for the paper's rule.
 
     Returns:
         bool (B, K); at least one arm of each trial is significant, since the mean of a row is t/K.
@@ -36,7 +58,7 @@ def significant_arms(pulls: IntArray, t: int) -> BoolArray:
         array([[ True, False, False],
                [ True,  True,  True]])
     """
-    significant: BoolArray = pulls * pulls.shape[1] >= t
+    significant: BoolArray = pulls >= significant_pulls(t, pulls.shape[1], log_factor)
     return significant
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from cmab_gym.arrays import AnyArray, BoolArray, Float32Array, FloatArray, IntArray
@@ -176,13 +178,22 @@ class CorrelatedHistory(History):
         problem: what the player knows of the K arms.
         trials: B.
         lower_bounds: also sum the problem's pseudo-lower bounds, if it has any.
+        log_factor: c ln t pulls are enough for an arm to be significant; see
+            `cmab_gym.competitive.significant_arms`.
 
     Attributes:
         unknown: bool (K,), the arms about which the pseudo-rewards of no other arm say anything.
     """
 
-    def __init__(self, problem: BanditProblem, trials: int, lower_bounds: bool = False) -> None:
+    def __init__(
+        self,
+        problem: BanditProblem,
+        trials: int,
+        lower_bounds: bool = False,
+        log_factor: float = math.inf,
+    ) -> None:
         super().__init__(problem, trials)
+        self._log_factor = log_factor
         self.unknown = problem.rows.unknown
         self._significant: BoolArray | None = None  # computed once a round
         self._best_mean: FloatArray | None = None  # computed once a round
@@ -221,9 +232,9 @@ class CorrelatedHistory(History):
 
     @property
     def significant(self) -> BoolArray:
-        """The arms with at least t/K pulls, bool (B, K)."""
+        """The arms with at least t/K pulls, or with `log_factor` ln t, bool (B, K)."""
         if self._significant is None:
-            self._significant = significant_arms(self._pulls, self.t)
+            self._significant = significant_arms(self._pulls, self.t, self._log_factor)
             self._significant.flags.writeable = False
         return self._significant
 

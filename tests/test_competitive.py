@@ -13,6 +13,7 @@ from cmab_gym.competitive import (
     least_bounds,
     required_bound,
     significant_arms,
+    significant_pulls,
 )
 
 PULLS = np.array([[6, 3, 0]])
@@ -34,6 +35,16 @@ def test_the_steps_of_algorithm_1_agree_with_those_computed_by_hand():
     # An arm about which nothing is known is never ruled out.
     unknown[2] = True
     assert competitive_arms(bounds, [[0.75]], leaders, unknown).tolist() == [[False, True, True]]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 1000), st.integers(0, 10**4))
+def test_the_papers_rule_asks_for_a_share_of_the_pulls(t, n_arms, pulls):
+    assert (pulls >= significant_pulls(t, n_arms)) == (pulls * n_arms >= t)
+
+
+def test_a_logarithm_of_pulls_is_enough_on_request():
+    assert [significant_pulls(t, 10, 2) for t in (0, 1, 10, 100, 1000)] == [0, 1, 1, 10, 14]
+    assert significant_arms(np.array([[14, 13, 973]]), 1000, 2).tolist() == [[True, False, True]]
 
 
 def test_an_insignificant_arm_bounds_nothing():

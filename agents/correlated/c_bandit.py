@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.random import Generator
 
@@ -49,21 +51,32 @@ class CBandit(IndexAgent):
             then also ruled out if its pseudo-rewards average less than the pseudo-lower bounds of
             some arm (remark in Section 3; the paper uses those of significant arms only, but a
             lower bound on the mean of any arm is one on the best mean).
+        log_factor: c above 0: an arm is also significant after c ln t pulls. On tables of ratings
+            more arms are then ruled out, but Theorem 1 no longer holds: where gaps are small,
+            regret is linear in some trials (docs/significance.md). Infinity for the paper's rule.
     """
 
     history: CorrelatedHistory
 
     def __init__(
-        self, policy: IndexPolicy, first_pulls: str = "competitive", lower_bounds: bool = False
+        self,
+        policy: IndexPolicy,
+        first_pulls: str = "competitive",
+        lower_bounds: bool = False,
+        log_factor: float = math.inf,
     ) -> None:
         super().__init__(policy)
         self.first_pulls = checks.choice("first_pulls", first_pulls, FIRST_PULLS)
         self.lower_bounds = lower_bounds
+        if log_factor != math.inf:
+            checks.positive("log_factor", log_factor, "it multiplies ln t; inf for t/K alone")
+        self.log_factor = log_factor
 
     def __repr__(self) -> str:
         first = "" if self.first_pulls == "competitive" else ", first_pulls='all'"
         lower = ", lower_bounds=True" if self.lower_bounds else ""
-        return f"{type(self).__name__}({self.policy!r}{first}{lower})"
+        factor = "" if self.log_factor == math.inf else f", log_factor={self.log_factor:g}"
+        return f"{type(self).__name__}({self.policy!r}{first}{lower}{factor})"
 
     def reset(
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
@@ -83,7 +96,7 @@ class CBandit(IndexAgent):
         return np.where(unpulled.any(axis=1, keepdims=True), unpulled, allowed)
 
     def _new_history(self, problem: BanditProblem, trials: int) -> CorrelatedHistory:
-        return CorrelatedHistory(problem, trials, self.lower_bounds)
+        return CorrelatedHistory(problem, trials, self.lower_bounds, self.log_factor)
 
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
         super()._learn(arms, rewards)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Sequence
@@ -165,7 +166,8 @@ def supports(agent: object, env: Any) -> bool:
 
 
 def _is_plain(agent: CBandit) -> bool:
-    return agent.first_pulls == "competitive" and not agent.lower_bounds
+    plain = agent.first_pulls == "competitive" and not agent.lower_bounds
+    return plain and agent.log_factor == math.inf
 
 
 def _has_own_methods(thing: object) -> bool:

@@ -197,7 +197,7 @@ def test_a_plugin_that_cannot_be_used_is_left_out_with_a_warning(name, value, in
         ("ucb(lower_bounds=True)", r"lower_bounds.*its parameters are \['B'\]"),
         (
             "c-ucb(policy=1)",
-            r"UCB: .*'policy'; its parameters are \['B', 'first_pulls', 'lower_bounds'\]",
+            r"UCB: .*'policy'; its parameters are \['B', 'first_pulls', 'lower_bounds',",
         ),
         ("ucb(B=0)", "B=0: expected a number above 0"),
         ("ts(beta=-1)", "beta=-1: expected a number above 0"),

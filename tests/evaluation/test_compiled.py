@@ -206,6 +206,7 @@ class OwnUCB(UCB):
         "tc-ucb",
         "c-ucb(lower_bounds=True)",
         "c-ucb(first_pulls='all')",
+        "c-ucb(log_factor=8)",
         OwnAct(UCB()),
         IndexAgent(OwnUCB()),
         CBandit(OwnUCB()),

@@ -1,0 +1,86 @@
+"""Measure what a C-Bandit gains and loses if an arm is significant after 8 ln t pulls.
+
+python benchmarks/significance.py
+
+It prints a table and writes it into docs/significance.md. Rewards are drawn by pulls, so that both
+rules meet the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import page
+from process import HERE
+
+from cmab_gym import evaluate
+from cmab_gym.arrays import FloatArray
+from cmab_gym.models.presets import LATENT, TABULAR
+
+PAGE = HERE.parent / "docs" / "significance.md"
+FACTOR, AGENTS = 8, ("c-ucb", "c-ts")
+EARLY, ROUNDS, TRIALS, SEED = 5000, 100_000, 100, 0
+PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{f"`{name}`": ("CMAB-Tabular-v0", {"preset": name}) for name in TABULAR},
+    **{f"`{name}`": ("CMAB-Latent-v0", {"preset": name}) for name in LATENT},
+    "genres, p = 0.25": ("CMAB-MovieLens-v0", {"mask": 0.25}),
+    "genres, p = 0.5": ("CMAB-MovieLens-v0", {"mask": 0.5}),
+    "genres, p = 0.7": ("CMAB-MovieLens-v0", {"mask": 0.7}),
+    "movies, q = 0.1": ("CMAB-MovieLens-v0", {"task": "movie", "pad": 0.1}),
+    "movies, q = 0.4": ("CMAB-MovieLens-v0", {"task": "movie", "pad": 0.4}),
+    "movies, q = 0.6": ("CMAB-MovieLens-v0", {"task": "movie", "pad": 0.6}),
+    "books, p = 0.1": ("CMAB-Goodreads-v0", {}),
+}
+
+
+def rows() -> Iterator[Sequence[str]]:
+    """Compare both rules on every problem."""
+    rounds = (f"{EARLY:,}", f"{ROUNDS:,}")
+    differences = [f"difference, {each}" for each in rounds]
+    yield "problem", "agent", *rounds, *differences, "worse trials", "worst"
+    for name, (env_id, env_kwargs) in PROBLEMS.items():
+        for agent in AGENTS:
+            plain, option = agent, f"{agent}(log_factor={FACTOR})"
+            results = evaluate(
+                env_id,
+                [plain, option],
+                ROUNDS,
+                TRIALS,
+                SEED,
+                env_kwargs=env_kwargs,
+                checkpoints=[EARLY],
+            )
+            regret = results.regret(plain)
+            difference = results.regret(option) - regret
+            yield (
+                name,
+                f"`{agent}`",
+                *(with_error(column) for column in regret.T),
+                *(with_error(column, "+") for column in difference.T),
+                f"{np.count_nonzero(difference[:, -1] > 0)}",
+                f"{difference[:, -1].max():+,.0f}",
+            )
+
+
+def with_error(values: FloatArray, sign: str = "") -> str:
+    """Write the mean over trials with its standard error."""
+    if not values.any():
+        return "0"
+    error = values.std(ddof=1) / np.sqrt(values.size)
+    digits = 1 if error < 10 else 0
+    return f"{values.mean():{sign},.{digits}f} ± {error:,.{digits}f}"
+
+
+def main() -> None:
+    """Measure, print, and rewrite the page's table."""
+    found = []
+    for row in rows():
+        print(" | ".join(row), flush=True)
+        found.append(row)
+    page.replace({"significance": page.markdown(found)}, PAGE)
+
+
+if __name__ == "__main__":
+    main()
