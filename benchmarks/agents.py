@@ -2,7 +2,7 @@
 
 python benchmarks/agents.py [--only speed tabular latent independent survey] [--trials 30]
 
-It writes the tables of docs/agents-compared.md, and takes about ten minutes.
+It writes the tables of docs/agents-compared.md, and takes about ten minutes of one core.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def main() -> None:
     every = ["speed", *FAMILIES]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=every, default=every)
-    parser.add_argument("--rounds", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=500)
     parser.add_argument("--trials", type=int, default=30)
     chosen = parser.parse_args()
     os.environ["CMAB_GYM_COMPILED"] = "0"  # all agents in NumPy
