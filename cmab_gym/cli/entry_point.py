@@ -22,8 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: those after `cmab-gym`; None reads them from `sys.argv`.
 
     Returns:
-        The exit code: 0, success; 1, an agent failed; 2, an argument is wrong; 130, Ctrl-C; 128
-        plus the number of another signal that ended the program.
+        The exit code: 0, success; 1, an agent failed or a verdict of `reproduce` is unexpected; 2,
+        an argument is wrong; 130, Ctrl-C; 128 plus the number of another signal that ended the
+        program.
     """
     try:
         chosen = parser().parse_args(arguments)
