@@ -113,7 +113,7 @@ def mask_and_pad(
     Raises:
         ValueError: mask or pad is out of range, or a mask is given without a generator.
 
-    Source: Section 5.1 of the paper; the order of the steps from its published figures.
+    Source: Section 6.1 of the paper; the order of the steps from its published figures.
 
     Examples:
         >>> table = np.array([[[0.0, 1.0], [0.75, 0.5]], [[0.5, 0.25], [0.0, 1.0]]])

@@ -93,7 +93,7 @@ def genre_arms(ratings: Ratings, genres: str = "random", draw: int = 0) -> Arms:
     Raises:
         ValueError: the ratings have no genres, or an argument is invalid.
 
-    Source: Section 5.1 of the paper, for "random".
+    Source: Section 6.1 of the paper, for "random".
     """
     if not ratings.genres:
         raise ValueError(f"{ratings!r} has no genres: expected a MovieLens archive; use movies")

@@ -94,7 +94,7 @@ class Pooled(Statistics):
         n_arms: K.
         support: float64 (R,).
 
-    Source: Section 5.1 of the paper.
+    Source: Section 6.1 of the paper.
     """
 
     user: IntArray

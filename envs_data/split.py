@@ -37,7 +37,7 @@ class Split:
         >>> Split(0.5).training_users(np.array([0, 0, 1, 1, 1, 2])).tolist()
         [True, True, False]
 
-    Source: Section 5.1 of the paper. It does not give the order of equal users; with the larger id
+    Source: Section 6.1 of the paper. It does not give the order of equal users; with the larger id
     first, UCB and TS have the regret of its figure 11.
     """
 

@@ -57,7 +57,7 @@ class GoodreadsEnv(BanditEnv):
         `CMAB-Goodreads-v0`.
 
     Source:
-        Gupta et al. (2021), Section 5.2, for the method. Ratings: goodbooks-10k by Zygmunt Zajac,
+        Gupta et al. (2021), Section 6.2, for the method. Ratings: goodbooks-10k by Zygmunt Zajac,
         CC BY-SA 4.0.
 
     Version history:

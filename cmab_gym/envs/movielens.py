@@ -90,7 +90,7 @@ class MovieLensEnv(BanditEnv):
         `CMAB-MovieLens-v0`.
 
     Source:
-        Gupta et al. (2021), Section 5.1, Figures 10, 11, 13 and 14. Ratings: Harper and Konstan
+        Gupta et al. (2021), Section 6.1, Figures 10, 11, 13 and 14. Ratings: Harper and Konstan
         (2015), MovieLens 1M; the package holds aggregates only.
 
     Version history:

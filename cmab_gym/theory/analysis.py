@@ -115,7 +115,7 @@ def count_competitive(model: BanditModel, rng: Generator, rounds: int = 5000) ->
     Raises:
         ValueError: rounds is not an integer of at least 1.
 
-    Source: Section 5.1 of the paper ("finding the size of the empirically competitive set").
+    Source: Section 6.1 of the paper ("finding the size of the empirically competitive set").
     """
     rounds = checks.whole_number("rounds", rounds, 1)
     best = int(model.means.argmax())
