@@ -121,9 +121,10 @@ def compare_vec_env(kind):
     def make_one():  # local, so that other processes need not import this file
         return HistoryObservation(gym.make("CMAB-Tabular-v0", horizon=7, preset="table1-b"))
 
-    vec_env = VEC_ENVS[kind]([make_one, make_one])
-    alone = [make_one(), make_one()]
-    arms = np.random.default_rng(0).integers(0, 2, (20, 2))
+    n_envs = 1 if kind == "spawn" else 2  # each new process loads torch
+    vec_env = VEC_ENVS[kind]([make_one] * n_envs)
+    alone = [make_one() for _ in range(n_envs)]
+    arms = np.random.default_rng(0).integers(0, 2, (20, n_envs))
     try:
         vec_env.seed(5)
         observed = [vec_env.reset()]
@@ -132,7 +133,7 @@ def compare_vec_env(kind):
             observations, rewards, dones, infos = vec_env.step(pulled)
             steps = [env.step(arm) for env, arm in zip(alone, pulled, strict=True)]
             assert rewards.tolist() == [step[1] for step in steps]
-            assert dones.tolist() == [round_ % 7 == 0] * 2
+            assert dones.tolist() == [round_ % 7 == 0] * n_envs
             assert [info["regret"] for info in infos] == [step[4]["regret"] for step in steps]
             if dones[0]:
                 last = np.stack([info["terminal_observation"] for info in infos])

@@ -55,7 +55,7 @@ def test_a_trained_agent_beats_random_play_on_new_problems(model):
 
 @pytest.mark.parametrize("parameters", ["", "(greedy=True)"])
 def test_a_trained_agent_keeps_the_contract_for_any_number_of_arms(model, parameters):
-    check_agent(f"{model}{parameters}")
+    check_agent(f"{model}{parameters}", rounds=20)
 
 
 def test_results_do_not_depend_on_batches_or_workers(model):
