@@ -60,11 +60,12 @@ def many_tasks(folder: Path, tasks: int) -> dict[str, Any]:
             time.sleep(0.1)
         process.kill()
     until_killed = cpu_seconds() - start
-    kept = {path: path.stat().st_mtime_ns for path in out.glob("*/manifest.json")}
+    kept = {path: path.stat().st_mtime_ns for path in out.glob("*/results.parquet")}
     start = cpu_seconds()
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        first = process.stderr.readline()
+        # A task that was being saved may be reported as incomplete before.
+        first = next(line for line in process.stderr if "tasks: " in line)
         second = subprocess.run(command, capture_output=True, text=True, check=False)
         assert second.returncode == 2, second.stderr
         assert "another sweep is writing to" in second.stderr
@@ -114,6 +115,17 @@ def many_steps(steps: int) -> dict[str, Any]:
     }
 
 
+def many_arms(arms: int) -> dict[str, Any]:
+    """Play C-UCB on many arms in a new process.
+
+    Returns:
+        How many arms there were, the CPU seconds, and the peak memory.
+    """
+    start = cpu_seconds()
+    peak = measured(MANY_ARMS, str(arms))["peak_gigabytes"]
+    return {"arms": arms, "cpu_seconds": round(cpu_seconds() - start, 1), "peak_gigabytes": peak}
+
+
 def cpu_seconds() -> float:
     """Return the CPU seconds of this process and of those that it has waited for."""
     used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
@@ -137,7 +149,7 @@ def main() -> None:
     print(json.dumps({"steps": many_steps(chosen.steps)}), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         print(json.dumps({"sweep": many_tasks(Path(folder), chosen.tasks)}), flush=True)
-    print(json.dumps({"arms": {chosen.arms: measured(MANY_ARMS, str(chosen.arms))}}), flush=True)
+    print(json.dumps({"arms": many_arms(chosen.arms)}), flush=True)
 
 
 if __name__ == "__main__":
