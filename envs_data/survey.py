@@ -153,7 +153,8 @@ class Survey:
         if not isfile(path):
             raise FileNotFoundError(f"{path} is not a file: expected a survey (.npz)")
         with reading(str(path), f"expected a survey of format {FORMAT}; rebuild it"):
-            with np.load(path, allow_pickle=False) as arrays:
+            # `np.load` would leave the file that it opened itself open if it is damaged.
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
                 content = {name: arrays[name] for name in arrays.files}
             checksum, meta = str(content.pop("checksum")), json.loads(str(content["meta"]))
             if meta["format"] != FORMAT:

@@ -1,5 +1,7 @@
 """Surveys, compared with tables computed by hand."""
 
+import gc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -195,3 +197,12 @@ def test_a_survey_makes_a_bandit():
     assert model.problem.pseudo_rewards[1, 0, 4] == 2.5
     with pytest.raises(ValueError, match="mask_seed=-1"):
         survey.model(mask_seed=-1)
+
+
+def test_a_damaged_survey_is_closed(tmp_path):
+    path = tmp_path / "s.npz"
+    survey_of().save(path)
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(ValueError, match="cannot be read"):
+        Survey.load(path)
+    gc.collect()  # pytest would report a file that was left open

@@ -159,7 +159,8 @@ class OnThresholds(HistogramModel):
     @property
     def thresholds(self):
         keys = np.stack([environment_generator(1).integers(2**64, size=2, dtype=np.uint64)] * 2)
-        return np.sort(uniforms_at(keys, np.array([[0, 0], [1, 1]])).T, axis=1)
+        sorted_ = np.sort(uniforms_at(keys, np.array([[0, 0], [1, 1]])).T, axis=1)
+        return np.ascontiguousarray(sorted_)  # for another layout the loop would be compiled again
 
 
 def histogram_on_thresholds():

@@ -126,7 +126,7 @@ def test_batches_change_no_number(batch_size):
 )
 def test_workers_change_no_number(env_id, compiled, monkeypatch):
     monkeypatch.setenv("CMAB_GYM_COMPILED", compiled)
-    keywords = {"rounds": 300, "trials": 5, "seed": 1}
+    keywords = {"rounds": 100, "trials": 5, "seed": 1}
     serial = evaluate(env_id, ["c-ucb", "c-ts"], **keywords)
     parallel = evaluate(env_id, ["c-ucb", "c-ts"], **keywords, n_jobs=2)
     for label in ("c-ucb", "c-ts"):
