@@ -97,7 +97,7 @@ def rounded_down(pulls: IntArray) -> IntArray:
 
     Examples:
         >>> rounded_down(np.array([0, 1, 7, 20, 1000]))
-        array([  0,   1,   7,  20, 973])
+        array([  0,   1,   7,  20, 972])
     """
     power = np.floor(np.log(np.maximum(pulls, 1)) / _GROWTH)
     rounded = np.where(pulls <= 20, pulls, np.floor(np.exp(power * _GROWTH)))

@@ -171,6 +171,7 @@ class IndependentEnv(BanditEnv):
         array([1., 1.])
         >>> testbed = gym.make("CMAB-Independent-v0", problem_seed=3)
         >>> testbed.unwrapped.model.means.round(1)
+        array([ 1.6,  0.2,  0.4,  0. , -0.6,  0.4, -1.9, -0.7,  0.5,  1.5])
     """
 
     build_model = staticmethod(independent_model)
