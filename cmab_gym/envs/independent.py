@@ -128,8 +128,8 @@ class IndependentEnv(BanditEnv):
     Information:
         `reset`: pseudo_rewards float64 (K, K, R), for each reward of the support or each bin;
         reward_support float64 (R,), the rewards or the bins' midpoints; reward_bounds float64 (2,),
-        low and high; reward_edges float64 (R + 1,) if rewards are continuous; reward_sigma float64,
-        the standard deviation, if they are normal.
+        low and high; reward_edges float64 (R + 1,) and reward_bin_width float if rewards are
+        continuous; reward_sigma float64, the standard deviation, if they are normal.
         `step`: pseudo_reward float64 (K,); reward_index int64, the reward or its bin; regret float,
         the sum of the gaps of this episode's pulls.
 
