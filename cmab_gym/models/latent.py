@@ -199,7 +199,7 @@ class LatentModel(DrawnRewards):
         # Computed again: two numbers for each arm and cell are 10 MB for three arms.
         cells = Cells.over(self._x_range, self.lower, self.upper).within(bounds)
         phi = np.empty((self.n_arms, self.n_arms))
-        for k, points in enumerate(np.sort(self._grid, axis=1)):
+        for k, points in enumerate(np.sort(self._grid(), axis=1)):
             phi[:, k] = cells.given_arm(k, points, points).mean(axis=1)
         phi = _soften(phi, bounds[1], self.delta)
         np.fill_diagonal(phi, self.means)
@@ -211,7 +211,7 @@ class LatentModel(DrawnRewards):
         return means
 
     def _bin_probabilities(self) -> FloatArray:
-        index = self.problem.reward_index(np.clip(self._grid, *self.problem.reward_bounds))
+        index = self.problem.reward_index(np.clip(self._grid(), *self.problem.reward_bounds))
         n_rewards = self.problem.reward_support.size
         counts = np.stack([np.bincount(row, minlength=n_rewards) for row in index])
         probabilities: FloatArray = counts / index.shape[1]
@@ -226,9 +226,8 @@ class LatentModel(DrawnRewards):
         self._check_range(x)
         return x
 
-    @cached_property
     def _grid(self) -> FloatArray:
-        """Equally likely rewards of each arm within its bounds, float64 (K, n)."""
+        """Return equally likely rewards of each arm within its bounds, float64 (K, n)."""
         lower, upper = self._at(self._quantiles[:_GRID_SAMPLES])
         if np.array_equal(lower, upper):
             return lower
