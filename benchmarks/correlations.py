@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import page
+from letting_go import EarlyCorrelations, LearnedPad
 from process import HERE
 
 from cmab_gym import evaluate
@@ -36,15 +37,28 @@ class Setting(NamedTuple):
     agent: str
     pad: float = 0.1
     method: str = "mean"
+    min_support: int = 1
 
     def __str__(self) -> str:
         """Name the agent, and the pseudo-rewards if it uses them."""
-        if not self.agent.startswith("c-"):
+        if self.agent.startswith("warm-ts"):
             return f"`{self.agent}`"
-        return f"`{self.agent}`, `pad={self.pad:g}`, `method={self.method}`"
+        support = "" if self.min_support == 1 else f", `min_support={self.min_support}`"
+        return f"`{self.agent}`, `pad={self.pad:g}`, `method={self.method}`{support}"
 
 
-TABLES = ((0.1, "mean"), (0.2, "mean"), (0.4, "mean"), (0.1, "hoeffding"))
+TABLES = (
+    (0.1, "mean"),
+    (0.2, "mean"),
+    (0.4, "mean"),
+    (0.1, "mean", 20),
+    (0.1, "mean", 100),
+    (0.1, "hoeffding"),
+)
+RULES = {
+    "LearnedPad": LearnedPad(),
+    **{f"EarlyCorrelations({rounds})": EarlyCorrelations(rounds) for rounds in (50, 200, 1000)},
+}
 SETTINGS = {
     "means": [
         Setting(f"warm-ts(weight={weight}, beta={beta})")
@@ -52,9 +66,14 @@ SETTINGS = {
     ],
     "correlations": [
         Setting(agent, *table)
-        for agent, table in product(("c-ts", "c-ts(beta=0.1)", "c-ts(beta=0.0125)"), TABLES)
+        for agent, table in product(
+            ("c-ts", "c-ts(beta=0.1)", "c-ts(beta=0.0125)", "LearnedPad"), TABLES
+        )
     ],
-    "both": [Setting("c-warm-ts", *table) for table in TABLES],
+    "both": [
+        *(Setting("c-warm-ts", *table) for table in TABLES),
+        *(Setting(rule) for rule in RULES if rule.startswith("Early")),
+    ],
 }
 
 
@@ -62,7 +81,12 @@ def regret(agent: str, env_id: str, trials: int = TRIALS, **env_kwargs: Any) -> 
     """Return the mean regret after each of ROUNDS."""
     trials = 1 if agent == "survey-greedy" else trials  # all its trials are equal
     results = evaluate(
-        env_id, [agent], ROUNDS[-1], trials, env_kwargs=env_kwargs, checkpoints=ROUNDS
+        env_id,
+        {agent: RULES.get(agent, agent)},
+        ROUNDS[-1],
+        trials,
+        env_kwargs=env_kwargs,
+        checkpoints=ROUNDS,
     )
     mean: FloatArray = results.regret(agent).mean(axis=0)
     return mean
@@ -82,7 +106,7 @@ def over_segments(
     trials: int = TRIALS,
 ) -> FloatArray:
     """Return the mean regret over trials and segments after each of ROUNDS."""
-    method = Method(setting.method)
+    method = Method(setting.method, min_support=setting.min_support)
     found = [
         regret(
             setting.agent,
