@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import page
-from letting_go import EarlyCorrelations, LearnedPad
+from learned_pad import LearnedPad
 from process import HERE
 
 from cmab_gym import evaluate
@@ -55,10 +55,7 @@ TABLES = (
     (0.1, "mean", 100),
     (0.1, "hoeffding"),
 )
-RULES = {
-    "LearnedPad": LearnedPad(),
-    **{f"EarlyCorrelations({rounds})": EarlyCorrelations(rounds) for rounds in (50, 200, 1000)},
-}
+RULES = {"LearnedPad": LearnedPad()}  # agents of this study's own
 SETTINGS = {
     "means": [
         Setting(f"warm-ts(weight={weight}, beta={beta})")
@@ -72,7 +69,7 @@ SETTINGS = {
     ],
     "both": [
         *(Setting("c-warm-ts", *table) for table in TABLES),
-        *(Setting(rule) for rule in RULES if rule.startswith("Early")),
+        *(Setting(f"c-warm-ts(until={rounds})") for rounds in (50, 200, 1000)),
     ],
 }
 

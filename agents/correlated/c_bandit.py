@@ -54,6 +54,10 @@ class CBandit(IndexAgent):
         log_factor: c above 0: an arm is also significant after c ln t pulls. On tables of ratings
             more arms are then ruled out, but Theorem 1 no longer holds: where gaps are small,
             regret is linear in some trials (docs/significance.md). Infinity for the paper's rule.
+        until: rounds in which pseudo-rewards rule arms out; later all arms are allowed. For a
+            policy that starts from a survey's means, and tables of ratings: correlations help
+            early, and later an arm that they wrongly rule out costs more and more
+            (docs/when-correlations-pay.md). Infinity, or a whole number, 1 or more.
     """
 
     history: CorrelatedHistory
@@ -64,6 +68,7 @@ class CBandit(IndexAgent):
         first_pulls: str = "competitive",
         lower_bounds: bool = False,
         log_factor: float = math.inf,
+        until: float = math.inf,
     ) -> None:
         super().__init__(policy)
         self.first_pulls = checks.choice("first_pulls", first_pulls, FIRST_PULLS)
@@ -71,12 +76,14 @@ class CBandit(IndexAgent):
         if log_factor != math.inf:
             checks.positive("log_factor", log_factor, "it multiplies ln t; inf for t/K alone")
         self.log_factor = log_factor
+        self.until = until if until == math.inf else checks.whole_number("until", until, 1)
 
     def __repr__(self) -> str:
         first = "" if self.first_pulls == "competitive" else ", first_pulls='all'"
         lower = ", lower_bounds=True" if self.lower_bounds else ""
         factor = "" if self.log_factor == math.inf else f", log_factor={self.log_factor:g}"
-        return f"{type(self).__name__}({self.policy!r}{first}{lower}{factor})"
+        until = "" if self.until == math.inf else f", until={self.until}"
+        return f"{type(self).__name__}({self.policy!r}{first}{lower}{factor}{until})"
 
     def reset(
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
@@ -86,8 +93,13 @@ class CBandit(IndexAgent):
         self._least_bounds = LeastBounds(self.history, self._tight_values())
 
     def allowed_arms(self) -> BoolArray:
-        """Return the empirically competitive arms and the best significant arm, bool (B, K)."""
+        """Return the empirically competitive arms and the best significant arm, bool (B, K).
+
+        After `until` rounds they are all arms.
+        """
         history = self.history
+        if history.t >= self.until:
+            return np.ones(history.pulls.shape, dtype=np.bool_)
         required = history.required_bound
         allowed = history.allowed(self._least_bounds.over(history.significant, required), required)
         if self.first_pulls == "competitive":
@@ -100,7 +112,8 @@ class CBandit(IndexAgent):
 
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
         super()._learn(arms, rewards)
-        self._least_bounds.update(arms)
+        if self.history.t < self.until:
+            self._least_bounds.update(arms)
 
     def _tight_values(self) -> FloatArray | None:
         """Return bounds in addition to phi, as `LeastBounds` takes them."""

@@ -167,7 +167,7 @@ def supports(agent: object, env: Any) -> bool:
 
 def _is_plain(agent: CBandit) -> bool:
     plain = agent.first_pulls == "competitive" and not agent.lower_bounds
-    return plain and agent.log_factor == math.inf
+    return plain and agent.log_factor == agent.until == math.inf
 
 
 def _has_own_methods(thing: object) -> bool:

@@ -208,6 +208,7 @@ class OwnUCB(UCB):
         "c-ucb(lower_bounds=True)",
         "c-ucb(first_pulls='all')",
         "c-ucb(log_factor=8)",
+        "c-ucb(until=9)",
         OwnAct(UCB()),
         IndexAgent(OwnUCB()),
         CBandit(OwnUCB()),

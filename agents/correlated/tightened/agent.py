@@ -33,7 +33,7 @@ class TightenedCBandit(CBandit):
     Source: `cmab_gym.agents.correlated.tightened.vectors`.
 
     Args:
-        policy, first_pulls, lower_bounds, log_factor: as in `CBandit`.
+        policy, first_pulls, lower_bounds, log_factor, until: as in `CBandit`.
 
     Attributes:
         tight_bounds: the tightened pseudo-rewards; None if they cannot be computed.
@@ -57,7 +57,7 @@ class TightenedCBandit(CBandit):
     def allowed_arms(self) -> BoolArray:
         """Return the arms that neither plain nor tightened pseudo-rewards rule out, bool (B, K)."""
         allowed = super().allowed_arms()
-        if self.tight_bounds is None:
+        if self.tight_bounds is None or self.history.t >= self.until:
             return allowed
         changed = self.tight_bounds.solve_due(allowed)
         if not changed.size:

@@ -230,3 +230,18 @@ def test_the_factor_of_significance_is_a_parameter_of_an_agents_name():
     assert repr(make_agent("c-ucb(log_factor=8)")) == "CBandit(UCB(B=None), log_factor=8)"
     with pytest.raises(ValueError, match=r"log_factor=0: expected a number above 0"):
         make_agent("c-ucb(log_factor=0)")
+
+
+def test_pseudo_rewards_rule_arms_out_until_a_round():
+    """From the second round on all arms are allowed, so that nothing is left of the table."""
+    named = ["ucb", "c-ucb(until=1)", "tc-ucb(until=1)", "warm-ts", "c-warm-ts(until=1)"]
+    results = evaluate("CMAB-MovieLens-v0", named, 60, 3)
+    ucb, c_ucb, tc_ucb, warm_ts, c_warm_ts = (results.regret(name) for name in named)
+    np.testing.assert_array_equal([c_ucb, tc_ucb, c_warm_ts], [ucb, ucb, warm_ts])
+    # By hand: arm 1 is ruled out after four rounds, and comes back.
+    problem, pulls = tabular_model("table1-a").problem, ([0, 1, 0, 0], [1, 0, 1, 0])
+    assert c_ucb_after(problem, *pulls, until=5).allowed_arms().tolist() == [[True, False]]
+    assert c_ucb_after(problem, *pulls, until=4).allowed_arms().tolist() == [[True, True]]
+    assert repr(make_agent("c-ucb(until=5)")) == "CBandit(UCB(B=None), until=5)"
+    with pytest.raises(ValueError, match=r"until=0: expected"):
+        make_agent("c-ucb(until=0)")

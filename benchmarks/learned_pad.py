@@ -1,4 +1,4 @@
-"""Two rules that let go of pseudo-rewards which the new users contradict."""
+"""`LearnedPad`: a rule that lets go of pseudo-rewards which the new users contradict."""
 
 from __future__ import annotations
 
@@ -6,25 +6,7 @@ import numpy as np
 
 from cmab_gym.agents.correlated.c_bandit import CBandit
 from cmab_gym.agents.policies.ts import TS
-from cmab_gym.agents.policies.warm_ts import WarmTS
 from cmab_gym.arrays import BoolArray, FloatArray
-
-
-class EarlyCorrelations(CBandit):
-    """`c-warm-ts` for some rounds, then `warm-ts`: correlations early, means late.
-
-    Args:
-        rounds: rounds in which pseudo-rewards rule arms out.
-    """
-
-    def __init__(self, rounds: int = 200) -> None:
-        super().__init__(WarmTS())
-        self._rounds = rounds
-
-    def allowed_arms(self) -> BoolArray:
-        """Return the arms of a C-Bandit, later all arms, bool (B, K)."""
-        allowed = super().allowed_arms()
-        return allowed if self.history.t < self._rounds else np.ones_like(allowed)
 
 
 class LearnedPad(CBandit):
