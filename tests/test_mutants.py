@@ -1,7 +1,7 @@
 """Damaged files of every kind are read, or raise one error that names them.
 
-CMAB_GYM_MUTANTS sets how many of each kind are tried, and `pytest -s` prints how many are read; 400
-of each take a quarter of an hour.
+CMAB_GYM_MUTANTS sets how many of each kind are tried, and `pytest -s` prints how many are
+refused; 400 of each take a quarter of an hour.
 """
 
 import gzip
