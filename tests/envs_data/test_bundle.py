@@ -13,7 +13,7 @@ BUNDLED = files("cmab_gym.envs_data") / "bundled"
 def test_the_folder_holds_exactly_the_listed_tables():
     names = {path.name for path in BUNDLED.iterdir() if path.name.endswith(".npz")}
     assert names == {f"{spec.name}.npz" for spec in bundled_specs()}
-    assert len(names) == 14
+    assert len(names) == 16
 
 
 @pytest.mark.parametrize("spec", bundled_specs(), ids=lambda spec: spec.name)
