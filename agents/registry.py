@@ -146,8 +146,12 @@ def agent_class(name: str) -> Any:
     specs = _all_specs()
     prefix, base = split_prefix(name)
     if base not in specs or (prefix and not is_policy(specs[base].load())):
-        remedy = "; pass an agent of your own as file.py:Class or module:Class"
-        raise ValueError(checks.unknown("agent", name, agent_names()) + remedy)
+        remedy = (
+            f"; {' or '.join(each for each in INDEX_AGENTS if each)} before the name of a policy "
+            "gives its correlated version; pass an agent of your own as file.py:Class or "
+            "module:Class"
+        )
+        raise ValueError(checks.unknown("agent", name, agent_names(), list(specs)) + remedy)
     return specs[base].load()
 
 

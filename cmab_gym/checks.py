@@ -182,19 +182,27 @@ def choice(name: str, value: Any, known: Iterable[str]) -> str:
     return str(value)
 
 
-def unknown(kind: str, value: Any, known: Sequence[str]) -> str:
-    """Return the message for an unknown name, with the nearest names and all known ones."""
-    return f"unknown {kind} {quoted(value, _LONGEST)}: {expected_names(value, known)}"
+def unknown(
+    kind: str, value: Any, known: Sequence[str], listed: Sequence[str] | None = None
+) -> str:
+    """Return the message for an unknown name: see `expected_names`."""
+    return f"unknown {kind} {quoted(value, _LONGEST)}: {expected_names(value, known, listed)}"
 
 
-def expected_names(value: Any, known: Sequence[str]) -> str:
-    """Return the part of a message that suggests the nearest names and lists all known ones."""
+def expected_names(value: Any, known: Sequence[str], listed: Sequence[str] | None = None) -> str:
+    """Return the part of a message that suggests the nearest names and lists the known ones.
+
+    Args:
+        value: what was given.
+        known: all names, among which the nearest are found.
+        listed: the names to list; None lists all.
+    """
     lower = {name.lower(): name for name in known}
     near = [
         lower[name] for name in difflib.get_close_matches(str(value)[:_LONGEST].lower(), lower, n=3)
     ]
     hint = f"did you mean {' or '.join(map(repr, near))}? Expected" if near else "expected"
-    return f"{hint} one of: {', '.join(known)}"
+    return f"{hint} one of: {', '.join(known if listed is None else listed)}"
 
 
 def with_remedy(text: str, remedy: str) -> str:

@@ -5,6 +5,7 @@ from file_server import zipped
 from small_archives import write_archives
 
 from cmab_gym.cli import main
+from cmab_gym.envs_data.bundle import bundled_specs
 
 
 def test_the_cache_is_listed_located_and_verified(tmp_path, monkeypatch, capsys):
@@ -47,4 +48,4 @@ def test_build_writes_the_bundled_tables(tmp_path, capsys):
     assert main(["data", "build", str(tmp_path), "--out", str(out)]) == 0
     printed = capsys.readouterr().out.split()
     assert sorted(printed) == sorted(str(path) for path in out.iterdir())
-    assert len(printed) == 14
+    assert len(printed) == len(bundled_specs())

@@ -91,7 +91,7 @@ def test_an_error_names_the_option_its_value_and_what_is_expected(
     [
         (
             [*TABULAR[:3], "ubc"],
-            ["unknown agent 'ubc': did you mean 'ucb'? Expected one of: random, ucb, c-ucb, "],
+            ["unknown agent 'ubc': did you mean 'ucb'? Expected one of: random, greedy, "],
         ),
         ([*TABULAR[:3], "x.py:A"], ["expected path/to/file.py:Class"]),
         ([*TABULAR[:3], "ucb(B=x)"], ["B='x': expected a number above 0"]),

@@ -230,7 +230,7 @@ def test_debug_prints_the_users_traceback(tmp_path, capsys):
 
 
 def test_numbers_are_printed_even_if_the_picture_cannot_be_written(tmp_path, capsys, monkeypatch):
-    def full(results, path, **_):
+    def full(results, path, *_):
         raise OSError(f"{path} could not be written (No space left on device)")
 
     monkeypatch.setattr(commands, "plot_regret", full)
