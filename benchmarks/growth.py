@@ -67,7 +67,7 @@ def agent_gigabytes(arms: int) -> float:
     """Return the peak memory of C-UCB itself, without environment, table and random numbers."""
     player = Player("c-ucb", arms, TRIALS)
     streams = player.streams
-    streams.uniforms.left()
+    streams.uniform()  # draws a block of them
     tracemalloc.start()
     player.agent.reset(player.env.unwrapped.problem, TRIALS, streams)
     while player.agent.history.t < arms + 50:

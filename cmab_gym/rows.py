@@ -141,6 +141,13 @@ class SparseStore(NamedTuple):
     values: FloatArray
     high: float
 
+    @classmethod
+    def empty(cls) -> SparseStore:
+        """Return the store of no arms."""
+        arms, rows = np.empty(0, np.int64), np.empty((0, 0), np.int64)
+        small = np.empty(0, np.int32)
+        return cls(arms, arms, small, rows, rows, small, np.empty(0), 0.0)
+
 
 class LazyRows(PseudoRewardRows):
     """A table whose rows given an arm are computed when the first of them is read, and then kept.

@@ -92,31 +92,21 @@ class RoundStream:
     ) -> None:
         self._generators = generators
         self._draw = draw
-        self.block = block
+        self._block = block
         self._next = block
         self._rows: AnyArray = np.empty(0)
 
     def next(self) -> AnyArray:
         """Return the row of the next round, (B, ...), as a view that must not be written to."""
-        if self._next == self.block:
+        if self._next == self._block:
             self._draw_block()
         row: AnyArray = self._rows[self._next]
         self._next += 1
         return row
 
-    def left(self) -> AnyArray:
-        """Return the unread rows of the block, (rounds, B, ...), at least one; they stay unread."""
-        if self._next == self.block:
-            self._draw_block()
-        return self._rows[self._next :]
-
-    def skip(self, rounds: int) -> None:
-        """Mark rows that `left` returned as read."""
-        self._next += rounds
-
     def _draw_block(self) -> None:
         self._rows = np.empty(0)  # so that two blocks are never in memory
-        self._rows = self._draw(self._generators, self.block)
+        self._rows = self._draw(self._generators, self._block)
         self._next = 0
 
 
@@ -129,6 +119,7 @@ class TrialStreams:
 
     def __init__(self, seeds: Sequence[SeedSequence]) -> None:
         self._seeds = tuple(seeds)
+        self._uniforms: RoundStream | None = None
         self._normals: dict[int, RoundStream] = {}
         self._randoms: dict[int, RoundStream] = {}
 
@@ -147,11 +138,18 @@ class TrialStreams:
 
     def uniform(self) -> FloatArray:
         """Return the next uniform number in [0, 1) of each trial, (B,)."""
-        return self.uniforms.next()
+        if self._uniforms is None:
+            self._uniforms = RoundStream(self.uniform_generators(), _uniform, self._rows(1))
+        row: FloatArray = self._uniforms.next()
+        return row
 
     def standard_normal(self, size: int) -> FloatArray:
         """Return the next `size` standard normal numbers of each trial, (B, size)."""
-        return self.standard_normals(size).next()
+        if size not in self._normals:
+            draw = partial(_standard_normal, size=size)
+            rngs = self.normal_generators(size)
+            self._normals[size] = RoundStream(rngs, draw, self._rows(size))
+        return self._normals[size].next()
 
     def random(self, size: int) -> FloatArray:
         """Return the next `size` uniform numbers in [0, 1) of each trial, (B, size)."""
@@ -160,17 +158,13 @@ class TrialStreams:
             self._randoms[size] = RoundStream(self._make(3, size), draw, self._rows(size))
         return self._randoms[size].next()
 
-    @cached_property
-    def uniforms(self) -> RoundStream:
-        """The stream behind `uniform`."""
-        return RoundStream(self._make(1), _uniform, self._rows(1))
+    def uniform_generators(self) -> tuple[Generator, ...]:
+        """Return new generators of the numbers of `uniform`, from the first one."""
+        return self._make(1)
 
-    def standard_normals(self, size: int) -> RoundStream:
-        """Return the stream behind `standard_normal`."""
-        if size not in self._normals:
-            draw = partial(_standard_normal, size=size)
-            self._normals[size] = RoundStream(self._make(2, size), draw, self._rows(size))
-        return self._normals[size]
+    def normal_generators(self, size: int) -> tuple[Generator, ...]:
+        """Return new generators of the numbers of `standard_normal`, from the first one."""
+        return self._make(2, size)
 
     def _make(self, *key: int) -> tuple[Generator, ...]:
         return tuple(
@@ -184,16 +178,30 @@ class TrialStreams:
         return max(1, _NUMBERS_PER_BLOCK // max(1, size * len(self._seeds)))
 
 
-def _uniform(rngs: Sequence[Generator], rounds: int) -> FloatArray:
-    return np.stack([rng.random(rounds) for rng in rngs], axis=1)
+def uniforms(rngs: Sequence[Generator], rounds: int) -> FloatArray:
+    """Draw a uniform number in [0, 1) for each round from each of B generators, (B, rounds)."""
+    return np.stack([rng.random(rounds) for rng in rngs])
 
 
-def _standard_normal(rngs: Sequence[Generator], rounds: int, size: int) -> FloatArray:
+def standard_normals(rngs: Sequence[Generator], rounds: int, size: int) -> FloatArray:
+    """Draw `size` standard normal numbers for each round from each of B generators.
+
+    Returns:
+        float64 (B, rounds, size).
+    """
     # Drawn in place, trial by trial, to avoid a copy of a large array.
     numbers = np.empty((len(rngs), rounds, size))
     for rng, own in zip(rngs, numbers, strict=True):
         rng.standard_normal(out=own)
-    return numbers.swapaxes(0, 1)
+    return numbers
+
+
+def _uniform(rngs: Sequence[Generator], rounds: int) -> FloatArray:
+    return np.ascontiguousarray(uniforms(rngs, rounds).T)
+
+
+def _standard_normal(rngs: Sequence[Generator], rounds: int, size: int) -> FloatArray:
+    return standard_normals(rngs, rounds, size).swapaxes(0, 1)
 
 
 def _random(rngs: Sequence[Generator], rounds: int, size: int) -> FloatArray:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from cmab_gym.agents.api import Agent
 from cmab_gym.agents.correlated.c_bandit import CBandit
@@ -19,16 +20,18 @@ from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.agents.survey.warm_ts import WarmTS
-from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.arrays import FloatArray, IntArray, frozen, read_only
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.draws import ContinuousStacks, RewardSource, Stacks
 from cmab_gym.problem import BanditProblem, scale_of
-from cmab_gym.rows import DenseRows, LazyRows, PseudoRewardRows
-from cmab_gym.streams import RoundStream, TrialStreams
+from cmab_gym.rows import DenseRows, LazyRows, PseudoRewardRows, SparseStore
+from cmab_gym.streams import TrialStreams, standard_normals, uniforms
 from cmab_gym.versions import version_of
 
 _SWITCH = "CMAB_GYM_COMPILED"
 _ROOM = 8  # arms per trial whose sums have room at the start
+_NUMBERS = 1 << 18  # random numbers in memory: many for one call, few enough for the cache
+_ROUNDS = 256  # that a trial plays in one call, as far as there are numbers
 
 
 class CompiledRun:
@@ -53,34 +56,36 @@ class CompiledRun:
         streams: TrialStreams,
         checkpoints: Sequence[int],
     ) -> None:
-        loop, model = _loop(), env.model
+        model = env.model
         policy: Any = agent.policy
-        shape, n_checkpoints = (env.num_envs, model.n_arms), len(checkpoints)
+        trials, self._horizon = env.num_envs, checkpoints[-1]
         self.t = 0
-        self.regret: FloatArray = np.zeros((env.num_envs, n_checkpoints))
-        self.best_arm_pulls: IntArray = np.zeros((env.num_envs, n_checkpoints), dtype=np.int64)
-        self._n_arms, self._horizon = model.n_arms, checkpoints[-1]
-        self._source = env.reward_source
-        self._rewards = _rewards(self._source, model.problem)
-        self._seen = loop.ArmStatistics(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape))
+        self.regret: FloatArray = np.zeros((trials, len(checkpoints)))
+        self.best_arm_pulls: IntArray = np.zeros((trials, len(checkpoints)), dtype=np.int64)
+        self._source, self._rows = env.reward_source, model.problem.rows
         self._scale = scale_of(policy.B, model.problem)
-        self._width = loop.IndexWidth(1.0, 0.0)
-        self._rows = model.problem.rows
-        self._bounds = _bounds(self._rows, env.num_envs) if type(agent) is CBandit else None
-        self._scores = loop.Scores(
-            model.gaps, model.best_arms, np.array(checkpoints), self.regret, self.best_arm_pulls
-        )
-        self._uniforms = streams.uniforms
-        self._normals: RoundStream | None = None
-        self._prior: Any = None
+        self._uniforms = streams.uniform_generators()
+        self._normals: Sequence[Generator] | None = None
         if isinstance(policy, TS | WarmTS):
-            self._width = loop.IndexWidth(float(policy.beta) * self._scale, 1.0)
-            self._normals = streams.standard_normals(model.n_arms)
-        if isinstance(policy, WarmTS):
-            self._width = loop.IndexWidth(
-                float(policy.beta) * self._scale, float(policy.weight) + 1
-            )
-            self._prior = loop.Prior(policy.prior_sums(model.problem), float(policy.weight))
+            self._normals = streams.normal_generators(model.n_arms)
+        shape, loop = (trials, model.n_arms), _loop()
+        self._run = loop.Run(
+            loop.ArmStatistics(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape)),
+            _policy(policy, model.problem),
+            _bounds(type(agent) is CBandit, self._rows, trials),
+            _rewards(self._source, model.problem),
+            loop.Scores(
+                read_only(model.gaps),
+                frozen(model.best_arms),
+                np.array(checkpoints),
+                self.regret,
+                self.best_arm_pulls,
+            ),
+        )
+
+        self._scratch = loop.Scratch(
+            *(np.zeros(model.n_arms, kind) for kind in (float,) * 4 + (bool, int, int))
+        )
 
     @classmethod
     def of(
@@ -106,45 +111,43 @@ class CompiledRun:
 
     def play(self) -> int:
         """Play some rounds, at most up to the horizon, and return how many were played so far."""
-        limit, streams = self._horizon - self.t, [self._uniforms]
-        if self.t == 0 and self._prior is None:  # no arm has a pull: the index is not used
-            limit = 1
-        elif self._normals is not None:
-            streams = [*streams, self._normals]
-        left = [stream.left() for stream in streams]
-        n_rounds = min(limit, *(len(rows) for rows in left))
+        trials, n_rounds, normals = len(self.regret), self._horizon - self.t, self._normals
+        if self.t == 0 and not self._run.policy.ranks_unpulled:  # the index is not used
+            n_rounds, normals = 1, None
+        each = 1 if normals is None else 1 + self._rows.n_arms  # random numbers of a round
+        most = max(_NUMBERS // (each * trials), min(_ROUNDS, _NUMBERS // each), 1)
+        n_rounds = min(n_rounds, most)
         if isinstance(self._source, ContinuousStacks):
             n_rounds = self._source.ready(n_rounds)
-        self._play(n_rounds, *(rows[:n_rounds] for rows in left))
-        for stream in streams:
-            stream.skip(n_rounds)
+        group = max(1, _NUMBERS // (each * n_rounds))
+        for first in range(0, trials, group):
+            self._play(slice(first, first + group), n_rounds, normals)
         self.t += n_rounds
         return self.t
 
-    def _play(self, n_rounds: int, uniform: FloatArray, normals: FloatArray | None = None) -> None:
-        z = None
-        if self._normals is None:
+    def _play(
+        self, trials: slice, n_rounds: int, normals: Sequence[Generator] | None = None
+    ) -> None:
+        loop, z, drawn = _loop(), np.empty(0), np.empty((0, 0, 0))
+        uniform = uniforms(self._uniforms[trials], n_rounds)
+        if normals is None:
             t = np.maximum(np.arange(self.t, self.t + n_rounds), 1)
             z = self._scale * np.sqrt(2 * np.log(t))
-        elif normals is None:  # laid out like `standard_normals`, since numba compiles for a layout
-            shape = (len(self.regret), min(2, self._normals.block), self._n_arms)
-            normals = np.empty(shape).swapaxes(0, 1)
-        loop = _loop()
-        noise = loop.Noise(uniform, z, normals)
-        done, wanted = np.zeros((2, len(self.regret)), dtype=np.int64)
+        else:
+            drawn = standard_normals(normals[trials], n_rounds, self._rows.n_arms)
+        done, wanted = np.zeros((2, len(uniform)), dtype=np.int64)
+        part = loop.Part(trials.start, self.t, uniform, z, drawn, done, wanted)
         while True:
-            policy = (self._width, self._prior, self._bounds)
-            loop.play_rounds(
-                self.t, done, wanted, self._seen, *policy, noise, self._rewards, self._scores
-            )
+            loop.play_rounds(self._run, part, self._scratch)
             stopped = np.flatnonzero(done < n_rounds)
             if not stopped.size:
                 break
-            self._bounds = _with_room(self._bounds, self._rows, wanted[stopped])
+            bounds = _with_room(self._run.bounds, self._rows, wanted[stopped])
+            self._run = self._run._replace(bounds=bounds)
 
     def _play_none(self) -> None:
         """Compile or load the loop, so that its time is not counted as that of a round."""
-        self._play(0, np.empty((0, len(self.regret))))
+        self._play(slice(0, 1), 0)
 
 
 def supports(agent: object, env: Any) -> bool:
@@ -180,7 +183,7 @@ def _has_own_methods(thing: object) -> bool:
 def is_enabled() -> bool:
     """Return whether numba is installed and the environment variable CMAB_GYM_COMPILED is not 0.
 
-    Loading the loop takes half a second. Compiling it takes 2 to 4 seconds, once on a machine.
+    Loading the loop takes half a second. Compiling it takes about ten seconds, once on a machine.
     """
     off = os.environ.get(_SWITCH) == "0" or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
     return not off and _is_installed()
@@ -201,26 +204,53 @@ def _loop() -> ModuleType:
     return compiled_loop
 
 
+def _policy(policy: UCB | TS | WarmTS, problem: BanditProblem) -> Any:
+    """Return the policy's index for the loop."""
+    no_prior = read_only(np.zeros(problem.n_arms)), 0.0
+    if isinstance(policy, UCB):
+        return _loop().Policy(1.0, 0.0, *no_prior, False)
+    variance = float(policy.beta) * scale_of(policy.B, problem)
+    if isinstance(policy, TS):
+        return _loop().Policy(variance, 1.0, *no_prior, False)
+    weight = float(policy.weight)
+    return _loop().Policy(variance, weight + 1, read_only(policy.prior_sums(problem)), weight, True)
+
+
 def _rewards(source: RewardSource, problem: BanditProblem) -> Any:
     """Return the environment's rewards for the loop."""
     support = problem.reward_support
     if isinstance(source, Stacks):
-        return _loop().Rewards(source.taken, support, source.keys, source.thresholds, None, None)
+        return _loop().Rewards(
+            source.taken,
+            support,
+            source.keys,
+            read_only(source.thresholds),
+            np.empty((0, 0, 0)),
+            read_only([]),
+        )
     if isinstance(source, ContinuousStacks):
-        return _loop().Rewards(source.taken, support, None, None, source.rewards, source.cuts)
+        return _loop().Rewards(
+            source.taken,
+            support,
+            np.empty((0, 0), np.uint64),
+            read_only(np.empty((0, 0))),
+            source.rewards,
+            read_only(source.cuts),
+        )
     raise TypeError(f"{type(source).__name__}: expected rewards by pulls")
 
 
-def _bounds(rows: PseudoRewardRows, trials: int) -> Any:
-    """Return the state of a C-Bandit before the first pull."""
-    shape = (trials, rows.n_arms)
-    dense = isinstance(rows, DenseRows)
+def _bounds(correlated: bool, rows: PseudoRewardRows, trials: int) -> Any:
+    """Return the state of a C-Bandit before the first pull; empty for an agent without bounds."""
+    n_arms = rows.n_arms if correlated else 0
+    shape = (trials, n_arms)
     return _loop().Bounds(
-        np.empty(trials * rows.n_arms * min(rows.n_arms, _ROOM) if dense else 0),
+        correlated,
+        np.empty((trials * min(n_arms, _ROOM), n_arms)),
         np.full(shape, -1),
         np.zeros(1, np.int64),
-        rows.rows if isinstance(rows, DenseRows) else None,
-        rows.store if isinstance(rows, LazyRows) else None,
+        rows.rows if isinstance(rows, DenseRows) else read_only(np.empty((0, 0, 0))),
+        rows.store if isinstance(rows, LazyRows) else SparseStore.empty(),
         rows.unknown,
         np.full(shape, np.inf),
         np.zeros(shape, np.int64),
@@ -230,10 +260,12 @@ def _bounds(rows: PseudoRewardRows, trials: int) -> Any:
 
 def _with_room(bounds: Any, rows: PseudoRewardRows, arms: IntArray) -> Any:
     """Return the state with room for the sums given more arms, one for each trial that stopped."""
-    sizes = [rows.read(arm) if isinstance(rows, LazyRows) else rows.n_arms for arm in arms.tolist()]
-    used = int(bounds.used[0])
-    needed, sums = used + sum(sizes), bounds.sums
-    if needed > sums.size:
-        sums = np.empty(max(needed, sums.size * 5 // 4))
+    used, sums = int(bounds.used[0]), bounds.sums
+    if used + arms.size > len(sums):
+        sums = np.empty((max(used + arms.size, len(sums) * 5 // 4), rows.n_arms))
         sums[:used] = bounds.sums[:used]
-    return bounds._replace(sums=sums, store=rows.store if isinstance(rows, LazyRows) else None)
+    if not isinstance(rows, LazyRows):
+        return bounds._replace(sums=sums)
+    for arm in arms.tolist():
+        rows.read(arm)
+    return bounds._replace(sums=sums, store=rows.store)

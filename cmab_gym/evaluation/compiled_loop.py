@@ -4,6 +4,9 @@ It does what `IndexAgent` and `CBandit` do with UCB, TS or WarmTS on the native 
 with the same order of additions, so that its numbers are equal to theirs to the bit. Those classes
 are the definition; `cmab_gym.evaluation.compiled` decides for which runs it is used.
 Importing this module imports numba.
+
+numba compiles a function again for other types of arguments. So what a run does not use is an empty
+array, not None, and one compiled version serves every run.
 """
 
 from __future__ import annotations
@@ -29,45 +32,43 @@ class ArmStatistics(NamedTuple):
     means: FloatArray
 
 
+class Policy(NamedTuple):
+    """An index policy: the index of an arm after n pulls is centre + z sqrt(scale / (n + shift)).
+
+    The centre is (prior_sums + sum of the rewards) / (prior_pulls + n); prior_sums is float64 (K,).
+    UCB has scale 1, shift 0, no prior (0 and 0), and z = B sqrt(2 ln t); TS has scale beta B,
+    shift 1, no prior and a standard normal z; WarmTS has a prior, which also adds to the shift.
+    ranks_unpulled: whether arms without a pull have this index too, not an infinite one.
+    """
+
+    scale: float
+    shift: float
+    prior_sums: FloatArray
+    prior_pulls: float
+    ranks_unpulled: bool
+
+
 class Bounds(NamedTuple):
     """State of a C-Bandit, as in `CorrelatedHistory` and `LeastBounds`.
 
-    sums float64 (S,): for each trial and each arm k pulled, the summed pseudo-rewards of all arms,
-    or, with a store, of those about which k says anything. offset int64 (B, K): where the sums
-    given an arm begin, -1 without a pull. used int64 (1,): the size of the part of `sums` in use.
-    rows float64 (K, R, K): those of the whole table; or store, those computed on demand; the other
-    one is None. unknown bool (K,); least float64 (B, K), the arm that it is given int64 (B, K),
-    loose bool (B, K).
+    correlated: whether the agent is a C-Bandit; if not, the arrays are empty.
+    sums float64 (S, K): for each trial and each arm k pulled, the summed pseudo-rewards of all
+    arms, infinite for those that k never bounds. slot int64 (B, K): the row of `sums` of an arm, -1
+    without a pull. used int64 (1,): the number of rows in use. rows float64 (K, R, K): those of the
+    whole table; or store, those computed on demand; the other one is empty. unknown bool (K,);
+    least float64 (B, K), the arm that it is given int64 (B, K), loose bool (B, K).
     """
 
+    correlated: bool
     sums: FloatArray
-    offset: IntArray
+    slot: IntArray
     used: IntArray
-    rows: FloatArray | None
-    store: SparseStore | None
+    rows: FloatArray
+    store: SparseStore
     unknown: BoolArray
     least: FloatArray
     given: IntArray
     loose: BoolArray
-
-
-class IndexWidth(NamedTuple):
-    """The width of a policy's index after n pulls, sqrt(scale / (n + prior_pulls)).
-
-    The index is the mean plus z times the width: UCB has scale 1, prior_pulls 0 and
-    z = B sqrt(2 ln t); TS has scale beta B, prior_pulls 1 and a standard normal z; WarmTS has the
-    same with `weight` more prior_pulls.
-    """
-
-    scale: float
-    prior_pulls: float
-
-
-class Prior(NamedTuple):
-    """The prior of WarmTS: the sums of its rewards, float64 (K,), and its weight in pulls."""
-
-    sums: FloatArray
-    weight: float
 
 
 class Rewards(NamedTuple):
@@ -75,27 +76,15 @@ class Rewards(NamedTuple):
 
     taken int64 (B, K); support float64 (R,); for finitely many rewards keys uint64 (B, K) and
     thresholds float64 (K, R - 1); for continuous ones drawn float64 (B, K, n) and cuts float64
-    (R - 1,). The other pair is None.
+    (R - 1,). The other pair is empty.
     """
 
     taken: IntArray
     support: FloatArray
-    keys: UInt64Array | None
-    thresholds: FloatArray | None
-    drawn: FloatArray | None
-    cuts: FloatArray | None
-
-
-class Noise(NamedTuple):
-    """The agent's random numbers for some rounds.
-
-    uniform float64 (rounds, B), which decide the ties; and the z of the index: either z float64
-    (rounds,), the same for all arms, or normals float64 (rounds, B, K). The other one is None.
-    """
-
-    uniform: FloatArray
-    z: FloatArray | None
-    normals: FloatArray | None
+    keys: UInt64Array
+    thresholds: FloatArray
+    drawn: FloatArray
+    cuts: FloatArray
 
 
 class Scores(NamedTuple):
@@ -113,169 +102,167 @@ class Scores(NamedTuple):
     best_arm_pulls: IntArray
 
 
-class _Scratch(NamedTuple):
-    """Arrays (K,) that each trial overwrites: index, its width, phi, and the state of each arm."""
+class Run(NamedTuple):
+    """All trials of an agent in its environment; the arrays are updated in place."""
+
+    seen: ArmStatistics
+    policy: Policy
+    bounds: Bounds
+    rewards: Rewards
+    scores: Scores
+
+
+class Part(NamedTuple):
+    """The part of a run that is played next: n rounds of G trials.
+
+    trial, t: the first trial, and the rounds that were played before.
+    uniforms float64 (G, n), which decide the ties; and the z of the index: either z float64 (n,),
+    the same for all arms, or normals float64 (G, n, K). The other one is empty.
+    done int64 (G,): how many of these rounds each trial has played; wanted int64 (G,): the arm
+    before whose pull it stopped. Both are updated in place.
+    """
+
+    trial: int
+    t: int
+    uniforms: FloatArray
+    z: FloatArray
+    normals: FloatArray
+    done: IntArray
+    wanted: IntArray
+
+
+class _Trial(NamedTuple):
+    """The arrays (K,) of one trial: its rows of those of the run."""
+
+    pulls: IntArray
+    sums: FloatArray
+    means: FloatArray
+    taken: IntArray
+    slot: IntArray
+    least: FloatArray
+    given: IntArray
+    loose: BoolArray
+
+
+class Scratch(NamedTuple):
+    """Arrays (K,) that each trial overwrites.
+
+    The index, its centre and width; the pseudo-rewards of a pull; which arms are significant, and
+    their list; a list of arms whose least bound is computed.
+    """
 
     value: FloatArray
+    centre: FloatArray
     width: FloatArray
-    phi: FloatArray
+    row: FloatArray
     significant: BoolArray
     listed: IntArray
-    allowed: BoolArray
+    open: IntArray
+
+
+# Nothing here makes an array, so no references are counted: a round of C-UCB takes half the time.
+# No wrapper for C: it would hold a copy of the whole loop.
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+_INLINED: dict[str, Any] = _OPTIONS | {"forceinline": True, "no_cpython_wrapper": True}
 
 
 def _compiled(function: _F) -> _F:
     try:
-        made = numba.njit(function, cache=True, error_model="numpy")
+        made = numba.njit(function, cache=True, **_OPTIONS)
     except RuntimeError:  # no folder can hold the cache
-        made = numba.njit(function, error_model="numpy")
+        made = numba.njit(function, **_OPTIONS)
     return cast(_F, made)
 
 
 def _inlined(function: _F) -> _F:
-    """Compile into the callers: a call would count references to every array, 15 ns each."""
-    return cast(_F, numba.njit(function, forceinline=True, error_model="numpy"))
+    return cast(_F, numba.njit(function, **_INLINED))
 
 
 @_compiled
-def play_rounds(
-    t: int,
-    done: IntArray,
-    wanted: IntArray,
-    seen: ArmStatistics,
-    width: IndexWidth,
-    prior: Prior | None,
-    bounds: Bounds | None,
-    noise: Noise,
-    rewards: Rewards,
-    scores: Scores,
-) -> None:
-    """Play as many rounds as `noise` has, trial by trial.
+def play_rounds(run: Run, part: Part, scratch: Scratch) -> None:
+    """Play a part of a run, trial by trial.
 
     A trial stops early before it pulls an arm whose rows were not computed or whose sums have no
-    room. Called again, it goes on where it stopped, since a round depends on `noise` alone.
+    room. Called again, it goes on where it stopped, since a round depends on `part` alone.
 
     Args:
-        t: rounds before; the first round, t = 0, is played alone.
-        done: int64 (B,), how many of these rounds each trial has played; updated in place.
-        wanted: int64 (B,), the arm before whose pull each trial stopped; updated in place.
-        seen: pulls, sums and means; updated in place.
-        width: the width of the policy's index.
-        prior: the prior of its means; None for none, so that every arm without a pull has an
-            infinite index.
-        bounds: the state of a C-Bandit, updated in place; None for an agent without bounds.
-        noise: the agent's random numbers for these rounds.
-        rewards: the environment's rewards, updated in place; each arm has enough left for these
-            rounds.
-        scores: what is recorded, updated in place.
+        run: the run; each arm has enough rewards left for these rounds.
+        part: the trials and rounds; the first round of a policy that does not rank arms without a
+            pull is played with any z.
+        scratch: arrays to work in.
     """
-    trials, n_arms = seen.pulls.shape
-    scratch = _Scratch(
-        np.empty(n_arms),
-        np.empty(n_arms),
-        np.empty(n_arms),
-        np.zeros(n_arms, np.bool_),
-        np.empty(n_arms, np.int64),
-        np.empty(n_arms, np.bool_),
-    )
-    for trial in range(trials):
-        if done[trial] < noise.uniform.shape[0]:
-            _play_trial(
-                trial, t, done, wanted, seen, width, prior, bounds, noise, rewards, scores, scratch
-            )
+    for g in range(part.done.size):
+        if part.done[g] < part.uniforms.shape[1]:
+            _play_trial(g, run, part, scratch)
 
 
 @_inlined
-def _play_trial(
-    trial: int,
-    t: int,
-    done: IntArray,
-    wanted: IntArray,
-    seen: ArmStatistics,
-    width: IndexWidth,
-    prior: Prior | None,
-    bounds: Bounds | None,
-    noise: Noise,
-    rewards: Rewards,
-    scores: Scores,
-    scratch: _Scratch,
-) -> None:
-    n_arms = scratch.value.size
-    _, support, keys, thresholds, drawn, cuts = rewards
+def _play_trial(g: int, run: Run, part: Part, scratch: Scratch) -> None:
+    row, seen, policy, bounds, scores = part.trial + g, run.seen, run.policy, run.bounds, run.scores
+    own = _Trial(
+        seen.pulls[row],
+        seen.sums[row],
+        seen.means[row],
+        run.rewards.taken[row],
+        bounds.slot[row],
+        bounds.least[row],
+        bounds.given[row],
+        bounds.loose[row],
+    )
+    n_arms = own.pulls.size
     for arm in range(n_arms):
-        scratch.width[arm] = _index_width(width, seen.pulls[trial, arm])
-    n_unpulled = np.count_nonzero(seen.pulls[trial] == 0)
+        _set_centre_and_width(arm, own, policy, scratch)
     n_significant, changed = 0, True  # changed: other arms may be significant than before
-    checkpoint = int(np.searchsorted(scores.checkpoints, t + done[trial], side="right"))
-    for i in range(done[trial], noise.uniform.shape[0]):
-        now = t + i
-        _set_index(trial, i, seen, scratch, noise.z, noise.normals, prior)
-        if prior is None and n_unpulled:
-            for arm in range(n_arms):
-                if seen.pulls[trial, arm] == 0:
-                    scratch.value[arm] = np.inf
-        if bounds is not None:
+    checkpoint = int(np.searchsorted(scores.checkpoints, part.t + part.done[g], side="right"))
+    for i in range(part.done[g], part.uniforms.shape[1]):
+        now = part.t + i
+        _set_index(g, i, part.z, part.normals, scratch)
+        if bounds.correlated:
             changed |= (now - 1) % n_arms == 0
             if changed:
-                n_significant = _find_significant(trial, now, seen, scratch)
-            _find_allowed(trial, seen, bounds, n_significant, changed, scratch)
-            for arm in range(n_arms):
-                scratch.value[arm] = scratch.value[arm] if scratch.allowed[arm] else -np.inf
-        arm = _largest(scratch.value, noise.uniform[i, trial])
-        if bounds is not None and not _has_room(trial, arm, bounds, bounds.rows, bounds.store):
-            wanted[trial] = arm
+                n_significant = _find_significant(now, own, scratch)
+            _rule_out(own, bounds, n_significant, changed, scratch)
+        arm = _largest(scratch.value, part.uniforms[g, i])
+        if bounds.correlated and not _has_room(arm, own, bounds):
+            part.wanted[g] = arm
             break
-        n = rewards.taken[trial, arm]
-        rewards.taken[trial, arm] += 1
-        reward, j = _nth_reward(trial, arm, n, support, keys, thresholds, drawn, cuts)
-        n_unpulled -= seen.pulls[trial, arm] == 0
-        _count_pull(trial, arm, reward, seen)
-        scratch.width[arm] = _index_width(width, seen.pulls[trial, arm])
-        if bounds is not None:
-            significant = seen.pulls[trial, arm] * n_arms >= now + 1
-            _add_pseudo_rewards(
-                trial, arm, j, reward, seen.pulls, bounds, bounds.rows, bounds.store, scratch.phi
-            )
-            _lower_bounds(trial, arm, significant, bounds, scratch.phi)
-            changed = not scratch.significant[arm] and seen.pulls[trial, arm] * n_arms > now
-        checkpoint = _record(trial, arm, now + 1, checkpoint, scores)
-        done[trial] = i + 1
+        reward, j = _next_reward(row, arm, own, run.rewards)
+        _count_pull(arm, reward, own)
+        _set_centre_and_width(arm, own, policy, scratch)
+        if bounds.correlated:
+            _find_row(arm, j, reward, bounds.rows, bounds.store, scratch.row)
+            _add_row(arm, now + 1, own, bounds, scratch.row)
+            changed = not scratch.significant[arm] and own.pulls[arm] * n_arms > now
+        checkpoint = _record(row, arm, now + 1, checkpoint, scores)
+        part.done[g] = i + 1
 
 
 @_inlined
-def _index_width(width: IndexWidth, pulls: int) -> float:
-    return float(np.sqrt(width.scale / (pulls + width.prior_pulls)))
+def _set_centre_and_width(arm: int, own: _Trial, policy: Policy, scratch: Scratch) -> None:
+    n = own.pulls[arm]
+    if n == 0 and not policy.ranks_unpulled:
+        scratch.centre[arm], scratch.width[arm] = np.inf, 0.0
+    else:
+        scratch.centre[arm] = (policy.prior_sums[arm] + own.sums[arm]) / (policy.prior_pulls + n)
+        scratch.width[arm] = np.sqrt(policy.scale / (n + policy.shift))
 
 
 @_inlined
-def _set_index(
-    trial: int,
-    i: int,
-    seen: ArmStatistics,
-    scratch: _Scratch,
-    z: FloatArray | None,
-    normals: FloatArray | None,
-    prior: Prior | None,
-) -> None:
-    # z, normals and prior are arguments, so that numba omits the branches of those that are None.
-    for arm in range(scratch.value.size):
-        if normals is not None:
-            above = normals[i, trial, arm] * scratch.width[arm]
-            mean = seen.means[trial, arm]
-            if prior is not None:
-                sums = prior.sums[arm] + seen.sums[trial, arm]
-                mean = sums / (prior.weight + seen.pulls[trial, arm])
-            scratch.value[arm] = mean + above
-        if z is not None:
-            scratch.value[arm] = seen.means[trial, arm] + z[i] * scratch.width[arm]
+def _set_index(g: int, i: int, z: FloatArray, normals: FloatArray, scratch: Scratch) -> None:
+    if z.size:
+        for arm in range(scratch.value.size):
+            scratch.value[arm] = scratch.centre[arm] + z[i] * scratch.width[arm]
+    else:
+        for arm in range(scratch.value.size):
+            scratch.value[arm] = scratch.centre[arm] + normals[g, i, arm] * scratch.width[arm]
 
 
 @_inlined
-def _find_significant(trial: int, t: int, seen: ArmStatistics, scratch: _Scratch) -> int:
+def _find_significant(t: int, own: _Trial, scratch: Scratch) -> int:
     """Mark and list the significant arms; return how many there are."""
-    n_arms, n_significant = scratch.value.size, 0
+    n_arms, n_significant = own.pulls.size, 0
     for k in range(n_arms):
-        scratch.significant[k] = seen.pulls[trial, k] * n_arms >= t
+        scratch.significant[k] = own.pulls[k] * n_arms >= t
         if scratch.significant[k]:
             scratch.listed[n_significant] = k
             n_significant += 1
@@ -283,149 +270,103 @@ def _find_significant(trial: int, t: int, seen: ArmStatistics, scratch: _Scratch
 
 
 @_inlined
-def _find_allowed(
-    trial: int,
-    seen: ArmStatistics,
-    bounds: Bounds,
-    n_significant: int,
-    changed: bool,
-    scratch: _Scratch,
+def _rule_out(
+    own: _Trial, bounds: Bounds, n_significant: int, changed: bool, scratch: Scratch
 ) -> None:
-    """Mark the empirically competitive arms and the best significant ones."""
-    n_arms, best = scratch.value.size, -np.inf
+    """Set the index of all arms to -infinity but the competitive ones and the best significant."""
+    n_arms, best = own.pulls.size, -np.inf
     for i in range(n_significant):
-        best = max(best, seen.means[trial, scratch.listed[i]])
-    n_wanted = 0
+        best = max(best, own.means[scratch.listed[i]])
+    n_open = 0
     for arm in range(n_arms):
-        loose = bounds.loose[trial, arm] & (bounds.least[trial, arm] >= best)
-        n_wanted += loose & (not bounds.unknown[arm])
-    if n_wanted > 0 or changed:
+        n_open += own.loose[arm] & (own.least[arm] >= best) & (not bounds.unknown[arm])
+    if n_open > 0 or changed:
+        n_open = 0
         for arm in range(n_arms):
-            matters = bounds.loose[trial, arm] and bounds.least[trial, arm] >= best
-            outdated = not scratch.significant[bounds.given[trial, arm]]
+            matters = own.loose[arm] and own.least[arm] >= best
+            outdated = not scratch.significant[own.given[arm]]
             if not bounds.unknown[arm] and (matters or outdated):
-                _find_least(
-                    trial,
-                    arm,
-                    seen.pulls,
-                    bounds,
-                    bounds.rows,
-                    bounds.store,
-                    n_significant,
-                    scratch.listed,
-                )
+                own.least[arm], own.loose[arm] = np.inf, False
+                scratch.open[n_open] = arm
+                n_open += 1
+        _find_least(own, bounds, best, n_open, n_significant, scratch)
     for arm in range(n_arms):
-        scratch.allowed[arm] = (bounds.least[trial, arm] >= best) | bounds.unknown[arm]
-    for i in range(n_significant):
-        scratch.allowed[scratch.listed[i]] |= seen.means[trial, scratch.listed[i]] == best
+        leads = scratch.significant[arm] & (own.means[arm] == best)
+        allowed = (own.least[arm] >= best) | bounds.unknown[arm] | leads
+        scratch.value[arm] = scratch.value[arm] if allowed else -np.inf
 
 
 @_inlined
 def _find_least(
-    trial: int,
-    arm: int,
-    pulls: IntArray,
-    bounds: Bounds,
-    rows: FloatArray | None,
-    store: SparseStore | None,
-    n_significant: int,
-    listed: IntArray,
+    own: _Trial, bounds: Bounds, best: float, n_open: int, n_significant: int, scratch: Scratch
 ) -> None:
-    """Compute the least bound of an arm given the significant arms."""
-    bounds.least[trial, arm], bounds.loose[trial, arm] = np.inf, False
+    """Compute the least bounds of the open arms given the significant arms."""
+    high = bounds.store.high
     for i in range(n_significant):
-        k = listed[i]
-        if pulls[trial, k] > 0:
-            position, phi = arm, np.inf
-            if store is not None:
-                position, phi = _position(store, k, arm), store.high
-            if position >= 0:
-                phi = bounds.sums[bounds.offset[trial, k] + position] / pulls[trial, k]
-            if phi < bounds.least[trial, arm]:
-                bounds.least[trial, arm], bounds.given[trial, arm] = phi, k
+        k = scratch.listed[i]
+        n, slot = own.pulls[k], own.slot[k]
+        if n > 0:
+            for position in range(n_open):
+                arm = scratch.open[position]
+                phi = bounds.sums[slot, arm] / n
+                phi = high if phi == np.inf else phi
+                if phi < own.least[arm]:
+                    own.least[arm], own.given[arm] = phi, k
 
 
 @_inlined
-def _position(store: SparseStore, k: int, arm: int) -> int:
-    """Return the position of an arm among those about which arm k says anything, or -1."""
-    first, stop = store.first[k], store.stop[k]
-    low, high = first, stop
-    while low < high:
-        middle = (low + high) // 2
-        if store.arms[middle] < arm:
-            low = middle + 1
-        else:
-            high = middle
-    return low - first if low < stop and store.arms[low] == arm else -1
-
-
-@_inlined
-def _has_room(
-    trial: int, arm: int, bounds: Bounds, rows: FloatArray | None, store: SparseStore | None
-) -> bool:
+def _has_room(arm: int, own: _Trial, bounds: Bounds) -> bool:
     """Reserve room for the sums given an arm; return False without its rows or without room."""
-    if bounds.offset[trial, arm] >= 0:
+    if own.slot[arm] >= 0:
         return True
-    size = 0
-    if rows is not None:
-        size = rows.shape[2]
-    if store is not None:
+    slot, store = bounds.used[0], bounds.store
+    if slot == len(bounds.sums):
+        return False
+    if bounds.rows.size:
+        bounds.sums[slot] = 0
+    else:
         if store.first[arm] < 0:
             return False
-        size = store.stop[arm] - store.first[arm]
-    offset = bounds.used[0]
-    if offset + size > bounds.sums.size:
-        return False
-    bounds.sums[offset : offset + size] = 0
-    bounds.offset[trial, arm] = offset
-    bounds.used[0] = offset + size
+        bounds.sums[slot] = np.inf
+        for position in range(store.first[arm], store.stop[arm]):
+            bounds.sums[slot, store.arms[position]] = 0
+    own.slot[arm] = slot
+    bounds.used[0] = slot + 1
     return True
 
 
 @_inlined
-def _add_pseudo_rewards(
-    trial: int,
-    arm: int,
-    j: int,
-    reward: float,
-    pulls: IntArray,
-    bounds: Bounds,
-    rows: FloatArray | None,
-    store: SparseStore | None,
-    phi: FloatArray,
+def _find_row(
+    arm: int, j: int, reward: float, rows: FloatArray, store: SparseStore, row: FloatArray
 ) -> None:
-    """Add the pseudo-rewards of a pull to the sums given its arm, and compute phi given it."""
-    n, offset = pulls[trial, arm], bounds.offset[trial, arm]
-    if rows is not None:
-        own = bounds.sums[offset + arm] + reward
-        for other in range(phi.size):
-            bounds.sums[offset + other] += rows[arm, j, other]
-        bounds.sums[offset + arm] = own
-        for other in range(phi.size):
-            phi[other] = bounds.sums[offset + other] / n
-    if store is not None:
-        first, entry, stop = store.first[arm], store.row_first[arm, j], store.row_stop[arm, j]
-        for other in range(phi.size):
-            phi[other] = store.high
-        for i in range(store.stop[arm] - first):
-            value = store.high
-            if entry < stop and store.positions[entry] == i:
-                value = store.values[entry]
-                entry += 1
-            bounds.sums[offset + i] += value
-            phi[store.arms[first + i]] = bounds.sums[offset + i] / n
+    """Find the pseudo-rewards of a pull."""
+    if rows.size:
+        for other in range(row.size):
+            row[other] = rows[arm, j, other]
+    else:
+        row[:] = store.high
+        for entry in range(store.row_first[arm, j], store.row_stop[arm, j]):
+            row[store.arms[store.first[arm] + store.positions[entry]]] = store.values[entry]
+    row[arm] = reward
 
 
 @_inlined
-def _lower_bounds(trial: int, arm: int, significant: bool, bounds: Bounds, phi: FloatArray) -> None:
-    """Compare the least bounds with phi given the arm that was pulled."""
-    for other in range(phi.size):  # without branches, which lets the compiler vectorise it
-        low, was = phi[other] <= bounds.least[trial, other], bounds.given[trial, other]
-        risen = (phi[other] > bounds.least[trial, other]) & (was == arm)
+def _add_row(arm: int, t: int, own: _Trial, bounds: Bounds, row: FloatArray) -> None:
+    """Add the pseudo-rewards of a pull to the sums, and compare phi with the least bounds."""
+    n, slot, high = own.pulls[arm], own.slot[arm], bounds.store.high
+    significant = n * row.size >= t
+    for other in range(row.size):  # without branches, which lets the compiler vectorise it
+        total = bounds.sums[slot, other] + row[other]
+        bounds.sums[slot, other] = total
+        phi = total / n
+        phi = high if phi == np.inf else phi
+        least, was = own.least[other], own.given[other]
+        low = phi <= least
+        risen = (phi > least) & (was == arm)
         lowers = low & significant
-        bounds.least[trial, other] = phi[other] if lowers | risen else bounds.least[trial, other]
-        bounds.given[trial, other] = arm if lowers else was
-        bounds.loose[trial, other] |= risen
+        own.least[other] = phi if lowers | risen else least
+        own.given[other] = arm if lowers else was
+        own.loose[other] |= risen
 
 
 @_inlined
@@ -465,26 +406,17 @@ def _maximum(row: FloatArray) -> float:
 
 
 @_inlined
-def _nth_reward(
-    trial: int,
-    arm: int,
-    n: int,
-    support: FloatArray,
-    keys: UInt64Array | None,
-    thresholds: FloatArray | None,
-    drawn: FloatArray | None,
-    cuts: FloatArray | None,
-) -> tuple[float, int]:
+def _next_reward(row: int, arm: int, own: _Trial, rewards: Rewards) -> tuple[float, int]:
     """Return a reward and its index, as `Stacks.take` and `ContinuousStacks.take` do."""
-    if drawn is not None and cuts is not None:
-        reward = drawn[trial, arm, n]
-        return reward, np.searchsorted(cuts, reward, side="right")
-    index = 0
-    if keys is not None and thresholds is not None:
-        uniform = _uniform_at(keys[trial, arm], n)
-        for j in range(thresholds.shape[1]):
-            index += thresholds[arm, j] <= uniform
-    return support[index], index
+    n = own.taken[arm]
+    own.taken[arm] += 1
+    if rewards.drawn.size:
+        reward = rewards.drawn[row, arm, n]
+        return reward, np.searchsorted(rewards.cuts, reward, side="right")
+    index, uniform = 0, _uniform_at(rewards.keys[row, arm], n)
+    for j in range(rewards.thresholds.shape[1]):
+        index += rewards.thresholds[arm, j] <= uniform
+    return rewards.support[index], index
 
 
 @_inlined
@@ -497,19 +429,19 @@ def _uniform_at(key: np.uint64, n: int) -> float:
 
 
 @_inlined
-def _count_pull(trial: int, arm: int, reward: float, seen: ArmStatistics) -> None:
-    seen.pulls[trial, arm] += 1
-    seen.sums[trial, arm] += reward
-    seen.means[trial, arm] = seen.sums[trial, arm] / seen.pulls[trial, arm]
+def _count_pull(arm: int, reward: float, own: _Trial) -> None:
+    own.pulls[arm] += 1
+    own.sums[arm] += reward
+    own.means[arm] = own.sums[arm] / own.pulls[arm]
 
 
 @_inlined
-def _record(trial: int, arm: int, t: int, checkpoint: int, scores: Scores) -> int:
+def _record(row: int, arm: int, t: int, checkpoint: int, scores: Scores) -> int:
     """Add a pull to the scores; return the position of the next checkpoint."""
-    scores.regret[trial, -1] += scores.gaps[arm]
-    scores.best_arm_pulls[trial, -1] += scores.best_arms[arm]
+    scores.regret[row, -1] += scores.gaps[arm]
+    scores.best_arm_pulls[row, -1] += scores.best_arms[arm]
     if t == scores.checkpoints[checkpoint]:
-        scores.regret[trial, checkpoint] = scores.regret[trial, -1]
-        scores.best_arm_pulls[trial, checkpoint] = scores.best_arm_pulls[trial, -1]
+        scores.regret[row, checkpoint] = scores.regret[row, -1]
+        scores.best_arm_pulls[row, checkpoint] = scores.best_arm_pulls[row, -1]
         checkpoint += 1
     return checkpoint

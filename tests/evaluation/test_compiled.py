@@ -296,6 +296,26 @@ def test_nothing_is_compiled_while_rounds_run(name, trials):
     assert compiled_loop.play_rounds.signatures == before
 
 
+@pytest.mark.parametrize("trials", [1, 2, 30])
+def test_one_compiled_version_serves_every_run(trials):
+    """Compiling another one would take more than ten seconds."""
+    runs = [
+        (latent_on_edges(), ("ucb", "ts", "c-ucb", "c-ts")),
+        (model_with_many_ties(0), ("ucb", "c-ucb")),
+        (model_on_demand(1), ("ts", "warm-ts", "c-ts", "c-warm-ts")),
+        (make_environment(find_environment("CMAB-MovieLens-v0", {}), 1, 9, {}).model, AGENTS),
+    ]
+    for model, names in runs:
+        for name in names:
+            env = GivenModel(trials, horizon=9, draws="pulls", model=model)
+            env.reset(seed=0)
+            streams = TrialStreams.for_trials(0, range(trials))
+            run = CompiledRun(make_agent(name), env, streams, (9,))
+            while run.play() < 9:
+                pass
+    assert len(compiled_loop.play_rounds.signatures) == 1
+
+
 def versions_of_a_run():
     return evaluate("CMAB-Tabular-v0", ["c-ucb"], 10, 2).manifest["versions"]
 
