@@ -19,7 +19,7 @@ if (
 from cmab_gym.agents import CBandit, IndexAgent, make_agent, published, register_agent
 from cmab_gym.envs.ratings import from_ratings
 from cmab_gym.envs.registration import register_environments
-from cmab_gym.evaluation import Results, Sweep, check_agent, evaluate, plot_regret, sweep
+from cmab_gym.evaluation import Results, Sweep, check_agent, compare, evaluate, plot_regret, sweep
 from cmab_gym.problem import BanditProblem
 from cmab_gym.versions import version_of
 
@@ -32,6 +32,7 @@ __all__ = [
     "Results",
     "Sweep",
     "check_agent",
+    "compare",
     "evaluate",
     "from_ratings",
     "make_agent",

@@ -36,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands.add_parser("run", help="compare agents on an environment"))
     _add_sweep(commands.add_parser("sweep", help="run environments x agents x parameters x seeds"))
+    _add_compare(commands.add_parser("compare", help="say which agents differ, from saved results"))
     _add_train(commands.add_parser("train", help="train an agent in advance (needs the extra rl)"))
     _add_reproduce(commands.add_parser("reproduce", help="run the paper's experiments and compare"))
     _add_inspect(
@@ -125,6 +126,24 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
     _add_workers(sweep)
     sweep.add_argument("--summary", action="store_true", help="only summarise the finished tasks")
     sweep.set_defaults(command="sweep:run")
+
+
+def _add_compare(compare: argparse.ArgumentParser) -> None:
+    compare.add_argument(
+        "folders",
+        nargs="+",
+        metavar="FOLDER",
+        help="folders that `run` or `sweep` wrote; agents are compared within each environment",
+    )
+    _add_seed(compare)
+    compare.add_argument(
+        "--resamples",
+        type=whole("--resamples", 100),
+        default=9999,
+        metavar="N",
+        help="resamples of the bootstrap, and random flips of signs (default 9999)",
+    )
+    compare.set_defaults(command="compare:run", option_of={"n_resamples": "--resamples"})
 
 
 def _add_train(train: argparse.ArgumentParser) -> None:

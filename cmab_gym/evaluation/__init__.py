@@ -1,6 +1,7 @@
-"""Compare agents on an environment: `evaluate`, its `Results`, their plot, and `check_agent`."""
+"""Compare agents on an environment: `evaluate`, its `Results`, `compare`, plots, `check_agent`."""
 
 from cmab_gym.evaluation.agent_checker import check_agent
+from cmab_gym.evaluation.compare import Comparison, Pair, compare
 from cmab_gym.evaluation.evaluate import evaluate
 from cmab_gym.evaluation.plot import plot_regret
 from cmab_gym.evaluation.results import (
@@ -14,11 +15,14 @@ from cmab_gym.evaluation.sweep_tasks import Sweep
 
 __all__ = [
     "AgentRun",
+    "Comparison",
     "EvaluationError",
     "EvaluationInterrupted",
+    "Pair",
     "Results",
     "Sweep",
     "check_agent",
+    "compare",
     "evaluate",
     "plot_regret",
     "sweep",

@@ -233,7 +233,7 @@ class Results:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / TABLE
         before = checksum(path) if path.is_file() else None
-        text = json.dumps(self._described(), indent=2, default=_as_json) + "\n"
+        text = json.dumps(self._described(), indent=2, default=as_json) + "\n"
         write_all(
             {
                 path: lambda part: write_table(part, self._columns(), self._metadata(text)),
@@ -311,7 +311,7 @@ def short_labels(labels: Sequence[str]) -> list[str]:
     ]
 
 
-def _as_json(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """Convert an array in full, so that a run can be repeated from its manifest."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)
 

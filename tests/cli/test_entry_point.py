@@ -30,7 +30,9 @@ def test_version_and_help_are_printed(capsys):
     assert cmab_gym.__version__ in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["run", "sweep", "train", "reproduce", "inspect", "data"])
+@pytest.mark.parametrize(
+    "command", ["run", "sweep", "train", "reproduce", "inspect", "data", "compare"]
+)
 def test_every_command_explains_its_options(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])

@@ -1,0 +1,84 @@
+"""`cmab-gym compare`: say which agents differ, from saved results."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+from cmab_gym.cli.errors import OK
+from cmab_gym.cli.tables import print_table, say
+from cmab_gym.evaluation import Comparison, Pair, Results, compare
+from cmab_gym.evaluation.compare import by_environment, results_in
+from cmab_gym.evaluation.plot import default_title
+
+_AGENTS = ("agent", "mean", "IQM", "5 %", "25 %", "50 %", "75 %", "95 %", "worst tenth")
+_PAIRS = ("pair", "difference", "interval", "p", "wins", "ratio", "ratio's interval", "can show")
+_LEGEND = (
+    "The intervals of all pairs hold together with probability 95 % (Bonferroni); p is corrected "
+    "for all pairs (Holm); differences as large as in the last column are shown with a power of "
+    "80 %."
+)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Compare the agents on each environment, and print tables and a sentence for each pair."""
+    every = [results for folder in chosen.folders for results in results_in(folder)]
+    groups = by_environment(every)
+    left_out = [group for group in groups if len(_labels(group)) < 2]
+    if len(left_out) == len(groups):
+        raise ValueError(
+            f"{', '.join(chosen.folders)}: no environment has results of two agents: expected "
+            "folders with the same environment, keyword arguments, draws, rounds and delay"
+        )
+    for group in left_out:
+        agents = ", ".join(_labels(group)) or "no agent"
+        say(f"{default_title(group[0])}: only {agents}, nothing to compare\n")
+    compared = [group for group in groups if group not in left_out]
+    for position, group in enumerate(compared):
+        if position:
+            say("")
+        _print(compare(group, seed=chosen.seed, n_resamples=chosen.resamples))
+    return OK
+
+
+def _labels(group: list[Results]) -> list[str]:
+    return list(dict.fromkeys(run.label for results in group for run in results.finished))
+
+
+def _print(comparison: Comparison) -> None:
+    trials = comparison.regret.shape[1]
+    say(f"{comparison.title}: final regret, {trials} {'trial' if trials == 1 else 'trials'}")
+    for note in comparison.notes:
+        say(note)
+    say("")
+    agents = [
+        (str(label), *(f"{value:.1f}" for value in values))
+        for label, *values in comparison.agents().itertuples(index=False)
+    ]
+    print_table(_AGENTS, agents, text=["agent"])
+    say("")
+    print_table(_PAIRS, [_row(pair) for pair in comparison.pairs], text=["pair"])
+    say(f"\n{_LEGEND}\n")
+    for pair in comparison.pairs:
+        say(pair.sentence)
+
+
+def _row(pair: Pair) -> tuple[str, ...]:
+    return (
+        f"{pair.first} - {pair.second}",
+        _cell(pair.difference, ".1f"),
+        _interval(pair.low, pair.high, ".1f"),
+        _cell(pair.p, ".4f"),
+        _cell(100 * pair.win_rate, ".0f") + " %",
+        _cell(pair.ratio, ".2f"),
+        _interval(pair.ratio_low, pair.ratio_high, ".2f"),
+        _cell(pair.detectable, ".1f"),
+    )
+
+
+def _interval(low: float, high: float, form: str) -> str:
+    return "-" if math.isnan(low) else f"{low:{form}} to {high:{form}}"
+
+
+def _cell(value: float, form: str) -> str:
+    return f"{value:{form}}" if math.isfinite(value) else "-"
