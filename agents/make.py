@@ -83,7 +83,7 @@ def named_agent(name: str, folder: str | Path = "", /, **parameters: Any) -> Age
     Raises:
         ValueError, FileNotFoundError: as `make_agent`.
     """
-    name, in_name = _parse(name)
+    name, in_name = name_and_parameters(name)
     named = (*_split(name, folder), {**in_name, **parameters})
     factory = _named_factory(*named)  # here, so that a wrong name raises at once
     # A worker process must find the class of a user's file by name: it has not loaded the file.
@@ -105,7 +105,7 @@ def published(*names: str) -> dict[str, str]:
     """
     result = {}
     for label in names:
-        name, given = _parse(label)
+        name, given = name_and_parameters(label)
         parameters = {**PUBLISHED.get(split_prefix(name)[1], {}), **given}
         inside = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
         result[label] = f"{name}({inside})" if inside else name
@@ -119,7 +119,12 @@ def without_file(make: AgentFactory) -> AgentFactory:
     return make
 
 
-def _parse(text: str) -> tuple[str, dict[str, Any]]:
+def name_and_parameters(text: str) -> tuple[str, dict[str, Any]]:
+    """Split "c-ucb(B=5)" into "c-ucb" and {"B": 5}.
+
+    Raises:
+        ValueError: `text` is not a string, or its parameters cannot be read.
+    """
     if not isinstance(text, str):
         raise ValueError(f"agent {text!r}: expected a name, such as 'c-ucb'")
     # A path may contain parentheses too: the parameters come after the class or the trained agent.

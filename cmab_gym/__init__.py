@@ -19,7 +19,16 @@ if (
 from cmab_gym.agents import CBandit, IndexAgent, make_agent, published, register_agent
 from cmab_gym.envs.ratings import from_ratings
 from cmab_gym.envs.registration import register_environments
-from cmab_gym.evaluation import Results, Sweep, check_agent, compare, evaluate, plot_regret, sweep
+from cmab_gym.evaluation import (
+    Results,
+    Sweep,
+    check_agent,
+    compare,
+    evaluate,
+    identify,
+    plot_regret,
+    sweep,
+)
 from cmab_gym.problem import BanditProblem
 from cmab_gym.versions import version_of
 
@@ -35,6 +44,7 @@ __all__ = [
     "compare",
     "evaluate",
     "from_ratings",
+    "identify",
     "make_agent",
     "plot_regret",
     "published",

@@ -9,7 +9,15 @@ import argparse
 from typing import Any, NoReturn
 
 from cmab_gym.cli.errors import UsageError
-from cmab_gym.cli.values import AddAgents, AddKeywords, checkpoints, jobs, seconds, whole
+from cmab_gym.cli.values import (
+    AddAgents,
+    AddKeywords,
+    checkpoints,
+    jobs,
+    probability,
+    seconds,
+    whole,
+)
 from cmab_gym.versions import version_of
 
 _WORKERS = {
@@ -35,6 +43,9 @@ def parser() -> argparse.ArgumentParser:
     top.set_defaults(option_of={}, debug=False)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands.add_parser("run", help="compare agents on an environment"))
+    _add_identify(
+        commands.add_parser("identify", help="count the pulls until agents know the best arm")
+    )
     _add_sweep(commands.add_parser("sweep", help="run environments x agents x parameters x seeds"))
     _add_compare(commands.add_parser("compare", help="say which agents differ, from saved results"))
     _add_train(commands.add_parser("train", help="train an agent in advance (needs the extra rl)"))
@@ -108,6 +119,29 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="folder for the results; replaces those of an earlier run (default results)",
     )
     run.set_defaults(command="run:run", option_of={**_WORKERS, **_SET})
+
+
+def _add_identify(identify: argparse.ArgumentParser) -> None:
+    _add_environment(identify)
+    identify.add_argument(
+        "--agents",
+        nargs="+",
+        action=AddAgents,
+        required=True,
+        metavar="AGENT",
+        help="names: lucb, c-lucb, lil-ucb, top-two-ts; or classes of your own: my_file.py:MyAgent",
+    )
+    identify.add_argument(
+        "--delta",
+        type=probability("--delta"),
+        default=0.05,
+        metavar="P",
+        help="accepted probability of a wrong arm (default 0.05)",
+    )
+    _add_whole(identify, "--trials", "independent trials", 100)
+    _add_whole(identify, "--max-rounds", "pulls after which a trial is undecided", 100_000)
+    _add_seed(identify)
+    identify.set_defaults(command="identify:run", option_of={"max_rounds": "--max-rounds", **_SET})
 
 
 def _add_sweep(sweep: argparse.ArgumentParser) -> None:

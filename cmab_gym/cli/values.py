@@ -38,6 +38,21 @@ def seconds(option: str) -> Callable[[str], float]:
     return read
 
 
+def probability(option: str) -> Callable[[str], float]:
+    """Return a reader of a probability between 0 and 1, both excluded."""
+
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = 0.0
+        if not 0 < number < 1:
+            raise UsageError(f"{option} {quote(text)}: expected a number between 0 and 1")
+        return number
+
+    return read
+
+
 def jobs(text: str) -> int:
     """Read the value of `--jobs`."""
     number = _integer(text)

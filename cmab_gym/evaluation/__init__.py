@@ -1,8 +1,9 @@
-"""Compare agents on an environment: `evaluate`, its `Results`, `compare`, plots, `check_agent`."""
+"""Compare agents on an environment: `evaluate`, `compare`, `identify`, `sweep`, and results."""
 
 from cmab_gym.evaluation.agent_checker import check_agent
 from cmab_gym.evaluation.compare import Comparison, Pair, compare
 from cmab_gym.evaluation.evaluate import evaluate
+from cmab_gym.evaluation.identify import Identification, identify
 from cmab_gym.evaluation.plot import plot_regret
 from cmab_gym.evaluation.results import (
     AgentRun,
@@ -18,12 +19,14 @@ __all__ = [
     "Comparison",
     "EvaluationError",
     "EvaluationInterrupted",
+    "Identification",
     "Pair",
     "Results",
     "Sweep",
     "check_agent",
     "compare",
     "evaluate",
+    "identify",
     "plot_regret",
     "sweep",
 ]

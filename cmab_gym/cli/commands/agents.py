@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 
+from cmab_gym.agents.identification import IDENTIFICATION_AGENTS
 from cmab_gym.agents.registry import INDEX_AGENTS, agents_by_idea, is_policy
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, say
@@ -31,6 +32,13 @@ def run(_: argparse.Namespace) -> int:
         if prefix
     ]
     print_table(("prefix", "description", _DEFAULTS), versions, text=["description", _DEFAULTS])
+    say("\nFor `cmab-gym identify`, which passes delta:\n")
+    identification = [
+        (name, _summary(cls), _parameters(cls)) for name, cls in IDENTIFICATION_AGENTS.items()
+    ]
+    print_table(
+        ("best arm", "description", _DEFAULTS), identification, text=["description", _DEFAULTS]
+    )
     extras: dict[str, list[str]] = {}
     for name, cls in every.items():
         extras.setdefault(getattr(cls, "extra", ""), []).append(name)
