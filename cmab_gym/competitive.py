@@ -23,23 +23,29 @@ import numpy as np
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 
 
-def significant_pulls(t: int, n_arms: int, log_factor: float = math.inf) -> int:
+def significant_pulls(t: IntArray, n_arms: int, log_factor: float = math.inf) -> IntArray:
     """Return how many of t pulls an arm needs to be significant: t/K, rounded up.
 
     Args:
-        t: pulls of all arms of a trial.
+        t: int64, of any shape, pulls of all arms of a trial.
         n_arms: K.
         log_factor: c; c ln t pulls are enough, and one pull at least. Infinity for the paper's
             rule.
 
+    Returns:
+        int64, of the shape of t.
+
     Examples:
-        >>> significant_pulls(1000, n_arms=10), significant_pulls(1000, n_arms=10, log_factor=8)
-        (100, 56)
+        >>> significant_pulls(np.array([10, 1000]), n_arms=10)
+        array([  1, 100])
+        >>> significant_pulls(np.array([10, 1000]), n_arms=10, log_factor=8)
+        array([ 1, 56])
     """
-    share = -(-t // n_arms)
+    share: IntArray = -(-t // n_arms)
     if log_factor == math.inf:
         return share
-    return min(share, max(1, math.ceil(log_factor * math.log(max(t, 1)))))
+    enough = np.maximum(np.ceil(log_factor * np.log(np.maximum(t, 1))), 1)
+    return np.minimum(share, enough.astype(np.int64))
 
 
 def significant_arms(pulls: IntArray, t: int, log_factor: float = math.inf) -> BoolArray:
@@ -58,7 +64,8 @@ def significant_arms(pulls: IntArray, t: int, log_factor: float = math.inf) -> B
         array([[ True, False, False],
                [ True,  True,  True]])
     """
-    significant: BoolArray = pulls >= significant_pulls(t, pulls.shape[1], log_factor)
+    needed = significant_pulls(np.asarray(t), pulls.shape[1], log_factor)
+    significant: BoolArray = pulls >= needed
     return significant
 
 

@@ -21,6 +21,7 @@ from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.agents.survey.warm_ts import WarmTS
 from cmab_gym.arrays import FloatArray, IntArray, frozen, read_only
+from cmab_gym.competitive import significant_pulls
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.draws import ContinuousStacks, RewardSource, Stacks
 from cmab_gym.problem import BanditProblem, scale_of
@@ -64,6 +65,7 @@ class CompiledRun:
         self.best_arm_pulls: IntArray = np.zeros((trials, len(checkpoints)), dtype=np.int64)
         self._source, self._rows = env.reward_source, model.problem.rows
         self._scale = scale_of(policy.B, model.problem)
+        self._log_factor = getattr(agent, "log_factor", math.inf)
         self._uniforms = streams.uniform_generators()
         self._normals: Sequence[Generator] | None = None
         if isinstance(policy, TS | WarmTS):
@@ -72,7 +74,7 @@ class CompiledRun:
         self._run = loop.Run(
             loop.ArmStatistics(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape)),
             _policy(policy, model.problem),
-            _bounds(type(agent) is CBandit, self._rows, trials),
+            _bounds(agent, self._rows, trials),
             _rewards(self._source, model.problem),
             loop.Scores(
                 read_only(model.gaps),
@@ -130,13 +132,14 @@ class CompiledRun:
     ) -> None:
         loop, z, drawn = _loop(), np.empty(0), np.empty((0, 0, 0))
         uniform = uniforms(self._uniforms[trials], n_rounds)
+        rounds = np.arange(self.t, self.t + n_rounds + 1)
         if normals is None:
-            t = np.maximum(np.arange(self.t, self.t + n_rounds), 1)
-            z = self._scale * np.sqrt(2 * np.log(t))
+            z = self._scale * np.sqrt(2 * np.log(np.maximum(rounds[:-1], 1)))
         else:
             drawn = standard_normals(normals[trials], n_rounds, self._rows.n_arms)
         done, wanted = np.zeros((2, len(uniform)), dtype=np.int64)
-        part = loop.Part(trials.start, self.t, uniform, z, drawn, done, wanted)
+        needed = significant_pulls(rounds, self._rows.n_arms, self._log_factor)
+        part = loop.Part(trials.start, self.t, uniform, z, drawn, needed, done, wanted)
         while True:
             loop.play_rounds(self._run, part, self._scratch)
             stopped = np.flatnonzero(done < n_rounds)
@@ -153,24 +156,19 @@ class CompiledRun:
 def supports(agent: object, env: Any) -> bool:
     """Return whether the compiled loop supports an agent on an environment.
 
-    It supports exactly `IndexAgent` and `CBandit` (with its default options) with exactly `UCB`,
+    It supports exactly `IndexAgent` and `CBandit` (without `lower_bounds`) with exactly `UCB`,
     `TS` or `WarmTS`, on environments that draw rewards by pulls and whose class declares
     `compiled_loop`. A subclass, or an object with a method of its own, may do something else.
     """
     policy = getattr(agent, "policy", None)
     return (
         not any(_has_own_methods(each) for each in (agent, policy, env))
-        and (type(agent) is IndexAgent or (type(agent) is CBandit and _is_plain(agent)))
+        and (type(agent) is IndexAgent or (type(agent) is CBandit and not agent.lower_bounds))
         and type(policy) in (UCB, TS, WarmTS)
         and bool(vars(type(env)).get("compiled_loop"))
         and getattr(env, "draws", None) == "pulls"
         and (type(policy) is not WarmTS or env.problem.survey_means is not None)  # else it raises
     )
-
-
-def _is_plain(agent: CBandit) -> bool:
-    plain = agent.first_pulls == "competitive" and not agent.lower_bounds
-    return plain and agent.log_factor == agent.until == math.inf
 
 
 def _has_own_methods(thing: object) -> bool:
@@ -240,12 +238,15 @@ def _rewards(source: RewardSource, problem: BanditProblem) -> Any:
     raise TypeError(f"{type(source).__name__}: expected rewards by pulls")
 
 
-def _bounds(correlated: bool, rows: PseudoRewardRows, trials: int) -> Any:
+def _bounds(agent: IndexAgent, rows: PseudoRewardRows, trials: int) -> Any:
     """Return the state of a C-Bandit before the first pull; empty for an agent without bounds."""
+    correlated = isinstance(agent, CBandit)
     n_arms = rows.n_arms if correlated else 0
     shape = (trials, n_arms)
     return _loop().Bounds(
         correlated,
+        float(agent.until) if isinstance(agent, CBandit) else 0.0,
+        isinstance(agent, CBandit) and agent.first_pulls == "all",
         np.empty((trials * min(n_arms, _ROOM), n_arms)),
         np.full(shape, -1),
         np.zeros(1, np.int64),

@@ -51,7 +51,8 @@ class Policy(NamedTuple):
 class Bounds(NamedTuple):
     """State of a C-Bandit, as in `CorrelatedHistory` and `LeastBounds`.
 
-    correlated: whether the agent is a C-Bandit; if not, the arrays are empty.
+    correlated: whether the agent is a C-Bandit; if not, the arrays are empty. until: rounds in
+    which it rules arms out. all_first: whether it pulls every arm once first.
     sums float64 (S, K): for each trial and each arm k pulled, the summed pseudo-rewards of all
     arms, infinite for those that k never bounds. slot int64 (B, K): the row of `sums` of an arm, -1
     without a pull. used int64 (1,): the number of rows in use. rows float64 (K, R, K): those of the
@@ -60,6 +61,8 @@ class Bounds(NamedTuple):
     """
 
     correlated: bool
+    until: float
+    all_first: bool
     sums: FloatArray
     slot: IntArray
     used: IntArray
@@ -118,6 +121,7 @@ class Part(NamedTuple):
     trial, t: the first trial, and the rounds that were played before.
     uniforms float64 (G, n), which decide the ties; and the z of the index: either z float64 (n,),
     the same for all arms, or normals float64 (G, n, K). The other one is empty.
+    needed int64 (n + 1,): pulls that make an arm significant in each of these rounds and the next.
     done int64 (G,): how many of these rounds each trial has played; wanted int64 (G,): the arm
     before whose pull it stopped. Both are updated in place.
     """
@@ -127,6 +131,7 @@ class Part(NamedTuple):
     uniforms: FloatArray
     z: FloatArray
     normals: FloatArray
+    needed: IntArray
     done: IntArray
     wanted: IntArray
 
@@ -212,27 +217,32 @@ def _play_trial(g: int, run: Run, part: Part, scratch: Scratch) -> None:
     n_arms = own.pulls.size
     for arm in range(n_arms):
         _set_centre_and_width(arm, own, policy, scratch)
+    first = n_arms if bounds.all_first else 0  # rounds in which only arms without a pull are pulled
     n_significant, changed = 0, True  # changed: other arms may be significant than before
     checkpoint = int(np.searchsorted(scores.checkpoints, part.t + part.done[g], side="right"))
     for i in range(part.done[g], part.uniforms.shape[1]):
         now = part.t + i
         _set_index(g, i, part.z, part.normals, scratch)
-        if bounds.correlated:
-            changed |= (now - 1) % n_arms == 0
+        correlated = bounds.correlated and now < bounds.until
+        if correlated and now < first:
+            _keep_unpulled(own, scratch)
+        elif correlated:
+            changed |= part.needed[i] != part.needed[max(i - 1, 0)]
             if changed:
-                n_significant = _find_significant(now, own, scratch)
+                n_significant = _find_significant(part.needed[i], own, scratch)
             _rule_out(own, bounds, n_significant, changed, scratch)
         arm = _largest(scratch.value, part.uniforms[g, i])
-        if bounds.correlated and not _has_room(arm, own, bounds):
+        if correlated and not _has_room(arm, own, bounds):
             part.wanted[g] = arm
             break
         reward, j = _next_reward(row, arm, own, run.rewards)
         _count_pull(arm, reward, own)
         _set_centre_and_width(arm, own, policy, scratch)
-        if bounds.correlated:
+        if correlated:
             _find_row(arm, j, reward, bounds.rows, bounds.store, scratch.row)
-            _add_row(arm, now + 1, own, bounds, scratch.row)
-            changed = not scratch.significant[arm] and own.pulls[arm] * n_arms > now
+            significant = own.pulls[arm] >= part.needed[i + 1]
+            _add_row(arm, significant, own, bounds, scratch.row)
+            changed = (significant and not scratch.significant[arm]) or now + 1 == first
         checkpoint = _record(row, arm, now + 1, checkpoint, scores)
         part.done[g] = i + 1
 
@@ -258,11 +268,18 @@ def _set_index(g: int, i: int, z: FloatArray, normals: FloatArray, scratch: Scra
 
 
 @_inlined
-def _find_significant(t: int, own: _Trial, scratch: Scratch) -> int:
-    """Mark and list the significant arms; return how many there are."""
-    n_arms, n_significant = own.pulls.size, 0
-    for k in range(n_arms):
-        scratch.significant[k] = own.pulls[k] * n_arms >= t
+def _keep_unpulled(own: _Trial, scratch: Scratch) -> None:
+    """Set the index of all arms that have a pull to -infinity."""
+    for arm in range(own.pulls.size):
+        scratch.value[arm] = scratch.value[arm] if own.pulls[arm] == 0 else -np.inf
+
+
+@_inlined
+def _find_significant(needed: int, own: _Trial, scratch: Scratch) -> int:
+    """Mark and list the arms with the pulls needed to be significant; return how many there are."""
+    n_significant = 0
+    for k in range(own.pulls.size):
+        scratch.significant[k] = own.pulls[k] >= needed
         if scratch.significant[k]:
             scratch.listed[n_significant] = k
             n_significant += 1
@@ -351,10 +368,9 @@ def _find_row(
 
 
 @_inlined
-def _add_row(arm: int, t: int, own: _Trial, bounds: Bounds, row: FloatArray) -> None:
+def _add_row(arm: int, significant: bool, own: _Trial, bounds: Bounds, row: FloatArray) -> None:
     """Add the pseudo-rewards of a pull to the sums, and compare phi with the least bounds."""
     n, slot, high = own.pulls[arm], own.slot[arm], bounds.store.high
-    significant = n * row.size >= t
     for other in range(row.size):  # without branches, which lets the compiler vectorise it
         total = bounds.sums[slot, other] + row[other]
         bounds.sums[slot, other] = total

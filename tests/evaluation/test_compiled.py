@@ -29,6 +29,16 @@ from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams, environment_generator, uniforms_at
 
 AGENTS = ("ucb", "ts", "c-ucb", "c-ts")
+CORRELATED = (
+    "c-ucb",
+    "c-ts",
+    "c-ts(beta=0.1)",
+    "c-ts(first_pulls='all')",
+    "c-ucb(log_factor=1.3)",
+    "c-ts(log_factor=0.3, beta=0.1)",
+    "c-ucb(until=11)",
+    "c-ucb(first_pulls='all', log_factor=2, until=30)",
+)
 CASES = {
     "joint outcomes": ("CMAB-Tabular-v0", {"preset": "appendix"}),
     "continuous rewards": ("CMAB-Latent-v0", {"preset": "two-arm-b"}),
@@ -61,9 +71,10 @@ def test_both_forms_give_the_same_results(name, compiled, in_both_forms):
 
 @pytest.mark.parametrize("task", ["genre", "movie"])
 def test_both_forms_start_from_the_same_survey(task, compiled, in_both_forms):
-    agents, env_kwargs = ["warm-ts", "c-warm-ts(weight=3.7, beta=1)"], {"task": task}
+    agents = ["warm-ts", "c-warm-ts(weight=3.7, beta=1)", "c-warm-ts(first_pulls='all')"]
+    env_kwargs = {"task": task}
     loop, plain = in_both_forms("CMAB-MovieLens-v0", agents, 300, 5, env_kwargs=env_kwargs)
-    assert compiled == [True] * 2 + [False] * 2
+    assert compiled == [True] * 3 + [False] * 3
     assert loop.equals(plain)
 
 
@@ -121,7 +132,7 @@ def model_with_many_ties(seed):
     )
 
 
-@given(SEEDS, st.sampled_from(["c-ts(beta=0.1)", "c-ts", "c-ucb"]))
+@given(SEEDS, st.sampled_from(CORRELATED))
 @settings(max_examples=80)
 def test_ties_are_broken_in_the_same_way(seed, name):
     assert_same_regret(name, model_with_many_ties(seed), 20, seed, 60)
@@ -206,9 +217,6 @@ class OwnUCB(UCB):
         "kl-ucb",
         "tc-ucb",
         "c-ucb(lower_bounds=True)",
-        "c-ucb(first_pulls='all')",
-        "c-ucb(log_factor=8)",
-        "c-ucb(until=9)",
         OwnAct(UCB()),
         IndexAgent(OwnUCB()),
         CBandit(OwnUCB()),
