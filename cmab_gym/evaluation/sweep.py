@@ -221,6 +221,8 @@ def _results(task: Task, parts: Sequence[AgentRun], described: Mapping[str, Any]
         "rounds": task.rounds,
         "trials": task.trials,
         "seed": task.seed,
+        "delay": 0,  # sweeps give every reward at once
+        "rewards_every": 1,
         "log_checkpoints": task.checkpoints == "log",
         "seconds": round(run.seconds, 3),
         "task": task.settings,
