@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from cmab_gym.arrays import FloatArray
 from cmab_gym.evaluation.comparison import compare_paired, describe, fewest_trials, holm
 from cmab_gym.evaluation.plot import default_title
 from cmab_gym.evaluation.results import TABLE, Results, as_json, short_labels
+from cmab_gym.text import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +96,7 @@ class Comparison:
         labels: the agents' labels, without the path of a file unless two would become equal.
         regret: float64 (agents, trials), the final regret in the trials that all agents have.
         pairs: one for every two agents, in the order of the labels.
-        notes: sentences about trials that were left out.
+        notes: sentences about agents and trials that were left out.
     """
 
     title: str
@@ -105,8 +106,11 @@ class Comparison:
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
-        table = self.agents().to_string(index=False, float_format="%.1f")
-        return "\n".join([self.title, *self.notes, table, *(pair.sentence for pair in self.pairs)])
+        agents = self.agents()
+        agents["agent"] = agents["agent"].map(shown)
+        table = agents.to_string(index=False, float_format="%.1f")
+        sentences = [shown(pair.sentence) for pair in self.pairs]
+        return "\n".join([self.title, *map(shown, self.notes), table, *sentences])
 
     def agents(self) -> pd.DataFrame:
         """Return one row per agent: agent, mean, iqm, quantiles and worst_tenth of final regret.
@@ -153,10 +157,10 @@ def compare(
     every = [results] if isinstance(results, Results) else list(results)
     groups = by_environment(every)
     if len(groups) > 1:
-        titles = " and ".join(default_title(group[0]) for group in groups[:2])
+        what = what_differs(groups[0][0], groups[1][0])
         raise ValueError(
-            f"results of {len(groups)} environments or settings ({titles}): expected one "
-            "environment, with the same draws, rounds and delay; compare each of them alone"
+            f"results that differ in their {what}: expected the same rewards for every agent; "
+            "compare each environment alone"
         )
     trials = _trials_by_agent(every)
     labels = tuple(short_labels([*trials]))
@@ -170,7 +174,8 @@ def compare(
         )
     regret = np.array([[own[trial] for trial in common] for own in trials.values()])
     pairs = _pairs(labels, regret, n_resamples, seed)
-    return Comparison(default_title(every[0]), labels, regret, pairs, _notes(trials, len(common)))
+    notes = tuple(_notes(every, trials, len(common)))
+    return Comparison(default_title(every[0]), labels, regret, pairs, notes)
 
 
 def _pairs(
@@ -213,11 +218,14 @@ def _trials_by_agent(every: Iterable[Results]) -> dict[str, dict[tuple[int, int]
     return found
 
 
-def _notes(trials: dict[str, dict[tuple[int, int], float]], common: int) -> tuple[str, ...]:
+def _notes(
+    every: Iterable[Results], trials: dict[str, dict[tuple[int, int], float]], common: int
+) -> Iterator[str]:
+    for failure in dict.fromkeys(text for results in every for text in results.failures.values()):
+        yield f"left out: {failure}"
     most = max(map(len, trials.values()))
-    if most == common:
-        return ()
-    return (f"compared on the {common} trials that all agents have; some have {most}",)
+    if most > common:
+        yield f"compared on the {common} trials that all agents have; some have {most}"
 
 
 def by_environment(every: Iterable[Results]) -> list[list[Results]]:
@@ -228,16 +236,33 @@ def by_environment(every: Iterable[Results]) -> list[list[Results]]:
     return list(groups.values())
 
 
+def what_differs(one: Results, other: Results) -> str:
+    """Return what first differs between results of two groups of `by_environment`, in words."""
+    pairs = zip(_decides(one).items(), _decides(other).values(), strict=True)
+    return next(what for (what, mine), theirs in pairs if mine != theirs)
+
+
 def _environment(results: Results) -> str:
-    """Return all that decides the rewards of a trial, except for its seed and index."""
+    return json.dumps(_decides(results))
+
+
+def _decides(results: Results) -> dict[str, str]:
+    """Return all that decides the rewards of a trial except for its seed and index, as JSON."""
     manifest = results.manifest
-    names = ("env_id", "all_env_kwargs", "draws", "arm_names", "means")
-    decides: dict[str, Any] = {name: manifest.get(name) for name in names}
-    decides["rounds"] = results.checkpoints[-1]
-    decides["delay"] = manifest.get("delay", 0)
-    decides["rewards_every"] = manifest.get("rewards_every", 1)
-    decides["version"] = manifest.get("versions", {}).get("cmab-gym")
-    return json.dumps(decides, sort_keys=True, default=as_json)
+    decides = {
+        "environment": manifest.get("env_id"),
+        "keyword arguments": manifest.get("all_env_kwargs"),
+        "draws": manifest.get("draws"),
+        "rounds": results.checkpoints[-1],
+        "delay": manifest.get("delay", 0),
+        "rewards_every": manifest.get("rewards_every", 1),
+        "arms": manifest.get("arm_names"),
+        "means": manifest.get("means"),
+        "version of cmab-gym": manifest.get("versions", {}).get("cmab-gym"),
+    }
+    return {
+        what: json.dumps(value, sort_keys=True, default=as_json) for what, value in decides.items()
+    }
 
 
 def results_in(folder: str | Path) -> list[Results]:

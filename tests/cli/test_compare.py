@@ -36,11 +36,16 @@ def test_folders_that_do_not_go_together_are_refused(tmp_path, capsys):
         evaluate("CMAB-Tabular-v0", [agent], rounds, 3).save(tmp_path / agent)
     both = [str(tmp_path / "ucb"), str(tmp_path / "random")]
     assert main(["compare", *both]) == 2
-    assert "no environment has results of two agents" in capsys.readouterr().err
+    assert (
+        "differ in their rounds: expected two agents with the same rewards"
+        in capsys.readouterr().err
+    )
+    assert main(["compare", both[0]]) == 2
+    assert "ucb have one agent" in capsys.readouterr().err
     assert main(["compare", str(tmp_path / "none")]) == 2
     assert "has no results.parquet" in capsys.readouterr().err
     evaluate("CMAB-Tabular-v0", ["ts"], 50, 3).save(tmp_path / "ts")
     assert main(["compare", *both, str(tmp_path / "ts")]) == 0
     out = capsys.readouterr().out
-    assert "CMAB-Tabular-v0: only random, nothing to compare" in out
+    assert "CMAB-Tabular-v0: only random, nothing to compare (the rounds of" in out
     assert "ucb and ts: 3 trials cannot show a difference; use at least 6" in out

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hostile import HOSTILE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,7 +12,7 @@ from scipy import stats
 
 from cmab_gym import Results, compare, evaluate
 from cmab_gym.evaluation import AgentRun, comparison
-from cmab_gym.evaluation.compare import by_environment, results_in
+from cmab_gym.evaluation.compare import by_environment, results_in, what_differs
 
 SIMULATED = 500
 
@@ -202,7 +203,7 @@ def test_what_cannot_be_compared_is_refused():
         ([], "results of 0 agents"),
         ([a, results_of(1, b=[1.0, 2])], "a, b have no trial in common"),
         ([a, results_of(a=[1.0, 3], b=[1.0, 2])], "two different results for trial 1 of seed 0"),
-        ([a, results_of(0, {"pad": 1}, b=[1.0, 2])], r"2 environments or settings \(E and E \(pad"),
+        ([a, results_of(0, {"pad": 1}, b=[1.0, 2])], "that differ in their keyword arguments"),
     ):
         with pytest.raises(ValueError, match=message):
             compare(wrong)
@@ -214,16 +215,39 @@ def test_what_cannot_be_compared_is_refused():
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"draws": "rounds"}, {"means": [1]}, {"delay": 3}, {"versions": {"cmab-gym": "1"}}],
+    ("change", "what"),
+    [
+        ({"env_id": "F", "draws": "rounds"}, "environment"),
+        ({"draws": "rounds"}, "draws"),
+        ({"delay": 3}, "delay"),
+        ({"rewards_every": 3}, "rewards_every"),
+        ({"arm_names": ["a"]}, "arms"),
+        ({"means": [1]}, "means"),
+        ({"versions": {"cmab-gym": "1"}}, "version of cmab-gym"),
+    ],
 )
-def test_other_rewards_are_another_environment(change):
+def test_other_rewards_are_another_environment(change, what):
     one = results_of(a=[1.0])
     other = replace(one, manifest={**one.manifest, **change})
-    assert (
-        len(by_environment([one, other, replace(one, manifest={**one.manifest, "seed": 5})])) == 2
-    )
-    assert len(by_environment([one, replace(one, checkpoints=(20,))])) == 2
+    same = replace(one, manifest={**one.manifest, "seed": 5, "delay": 0, "n_jobs": 2})
+    assert by_environment([one, other, same]) == [[one, same], [other]]
+    assert what_differs(one, other) == what
+    assert what_differs(one, replace(one, checkpoints=(20,))) == "rounds"
+
+
+def test_an_agent_that_failed_is_named():
+    results = results_of(a=[1.0, 2], b=[3.0, 4])
+    failed = AgentRun.failed("c", "agent 'c' failed in trial 0")
+    compared = compare(replace(results, runs=(*results.runs, failed)))
+    assert compared.labels == ("a", "b")
+    assert compared.notes == ("left out: agent 'c' failed in trial 0",)
+    assert compared.notes[0] in str(compared)
+
+
+def test_hostile_labels_stay_on_their_line():
+    labels = [label for label in HOSTILE if label and "\ud800" not in label]
+    lines = str(compare(results_of(**{label: [1.0] for label in labels}))).splitlines()
+    assert len(lines) == 2 + len(labels) + 6
 
 
 def test_results_of_runs_pair_with_loaded_ones(tmp_path):

@@ -8,8 +8,9 @@ import math
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, say
 from cmab_gym.evaluation import Comparison, Pair, Results, compare
-from cmab_gym.evaluation.compare import by_environment, results_in
+from cmab_gym.evaluation.compare import by_environment, results_in, what_differs
 from cmab_gym.evaluation.plot import default_title
+from cmab_gym.text import shown
 
 _AGENTS = ("agent", "mean", "IQM", "5 %", "25 %", "50 %", "75 %", "95 %", "worst tenth")
 _PAIRS = ("pair", "difference", "interval", "p", "wins", "ratio", "ratio's interval", "can show")
@@ -24,16 +25,20 @@ def run(chosen: argparse.Namespace) -> int:
     """Compare the agents on each environment, and print tables and a sentence for each pair."""
     every = [results for folder in chosen.folders for results in results_in(folder)]
     groups = by_environment(every)
+    compared = [group for group in groups if len(_labels(group)) > 1]
     left_out = [group for group in groups if len(_labels(group)) < 2]
-    if len(left_out) == len(groups):
+    if not compared:
+        what = f"differ in their {what_differs(*(g[0] for g in groups[:2]))}" if groups[1:] else ""
         raise ValueError(
-            f"{', '.join(chosen.folders)}: no environment has results of two agents: expected "
-            "folders with the same environment, keyword arguments, draws, rounds and delay"
+            f"{', '.join(chosen.folders)} {what or 'have one agent'}: expected two agents with the "
+            "same rewards; run them with the same options"
         )
     for group in left_out:
-        agents = ", ".join(_labels(group)) or "no agent"
-        say(f"{default_title(group[0])}: only {agents}, nothing to compare\n")
-    compared = [group for group in groups if group not in left_out]
+        agents, other = ", ".join(_labels(group)) or "no agent", compared[0]
+        say(
+            f"{default_title(group[0])}: only {shown(agents)}, nothing to compare (the "
+            f"{what_differs(group[0], other[0])} of {default_title(other[0])} differs)\n"
+        )
     for position, group in enumerate(compared):
         if position:
             say("")
@@ -49,7 +54,7 @@ def _print(comparison: Comparison) -> None:
     trials = comparison.regret.shape[1]
     say(f"{comparison.title}: final regret, {trials} {'trial' if trials == 1 else 'trials'}")
     for note in comparison.notes:
-        say(note)
+        say(shown(note))
     say("")
     agents = [
         (str(label), *(f"{value:.1f}" for value in values))
@@ -60,7 +65,7 @@ def _print(comparison: Comparison) -> None:
     print_table(_PAIRS, [_row(pair) for pair in comparison.pairs], text=["pair"])
     say(f"\n{_LEGEND}\n")
     for pair in comparison.pairs:
-        say(pair.sentence)
+        say(shown(pair.sentence))
 
 
 def _row(pair: Pair) -> tuple[str, ...]:
