@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
 from cmab_gym.evaluation.comparison import compare_paired, describe, fewest_trials, holm
 from cmab_gym.evaluation.plot import default_title
-from cmab_gym.evaluation.results import TABLE, Results, as_json, short_labels
+from cmab_gym.evaluation.results import TABLE, WIDEST_NAME, Results, as_json, short_labels
 from cmab_gym.text import shown
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Comparison:
 
     def __str__(self) -> str:
         agents = self.agents()
-        agents["agent"] = agents["agent"].map(shown)
+        agents["agent"] = agents["agent"].map(partial(shown, most=WIDEST_NAME))
         table = agents.to_string(index=False, float_format="%.1f")
         sentences = [shown(pair.sentence) for pair in self.pairs]
         return "\n".join([self.title, *map(shown, self.notes), table, *sentences])

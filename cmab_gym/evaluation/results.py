@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TABLE, MANIFEST = "results.parquet", "manifest.json"
 PICTURES = ("regret.png", "regret.svg", "regret.pdf")
-_WIDEST_NAME = 60  # columns of a terminal
+WIDEST_NAME = 60  # columns of a terminal
 _TEXT, _DIGEST = "cmab_gym_manifest", "cmab_gym_sha256"  # keys of the table's metadata
 _SUMMARY = ["agent", "regret", "sd", "low", "high", "best_arm_share", "rounds_per_second"]
 
@@ -145,7 +145,7 @@ class Results:
 
     def __str__(self) -> str:
         table = self.summary()
-        table["agent"] = table["agent"].map(partial(shown, most=_WIDEST_NAME))
+        table["agent"] = table["agent"].map(partial(shown, most=WIDEST_NAME))
         return f"{self!r}\n{table.to_string(index=False, float_format='%.2f')}"
 
     @property

@@ -1,6 +1,7 @@
 """Comparisons of agents: by hand, on planted differences, and on results of real runs."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -171,6 +172,15 @@ def test_a_difference_that_the_trials_can_show_is_shown_with_the_stated_power():
     assert low <= shown(found, 0.05).sum() <= high
 
 
+def test_p_values_by_hand():
+    all_lower = np.arange(1.0, 31)[np.newaxis]
+    assert comparison.sign_flip_p(all_lower, 999, 0) == 1 / 1000  # only the signs seen
+    assert comparison.sign_flip_p(all_lower[:, :7], 999, 0) == 2 / 2**7  # all flips
+    # 0.1 + 0.2 - 0.3 is not 0 in floating point.
+    assert comparison.sign_flip_p(np.array([[0.1, 0.2, -0.3]]), 999, 0) == 1
+    assert comparison.sign_flip_p(np.array([[1.0, 1, 1, -1]]), 999, 0) == 10 / 16
+
+
 def test_holm_by_hand_on_the_last_axis():
     p = np.array([[0.01, 0.04, 0.03], [0.5, 0.4, 0.9], [0.02, 0.001, 0.02]])
     corrected = [[0.03, 0.06, 0.06], [1, 1, 1], [0.04, 0.003, 0.04]]
@@ -181,9 +191,11 @@ def test_all_pairs_are_corrected():
     regret = {name: np.random.default_rng(i).exponential(9, 30) for i, name in enumerate("abcd")}
     every = compare(results_of(**regret)).to_pandas()
     assert len(every) == 6
-    alone = compare(results_of(a=regret["a"], b=regret["b"])).pairs[0]
+    pairs = [{name: regret[name] for name in pair} for pair in combinations("abcd", 2)]
+    alone = [compare(results_of(**pair)).pairs[0] for pair in pairs]
+    assert_allclose(every["p"], comparison.holm(np.array([pair.p for pair in alone])))
+    alone = alone[0]
     assert every["low"][0] < alone.low < alone.high < every["high"][0]
-    assert every["p"][0] >= alone.p
     assert every["detectable"][0] > alone.detectable
 
 
@@ -247,7 +259,8 @@ def test_an_agent_that_failed_is_named():
 def test_hostile_labels_stay_on_their_line():
     labels = [label for label in HOSTILE if label and "\ud800" not in label]
     lines = str(compare(results_of(**{label: [1.0] for label in labels}))).splitlines()
-    assert len(lines) == 2 + len(labels) + 6
+    n = len(labels)
+    assert len(lines) == 2 + n + n * (n - 1) // 2
 
 
 def test_results_of_runs_pair_with_loaded_ones(tmp_path):
