@@ -26,7 +26,7 @@ def radius(pulls: IntArray, delta: float) -> FloatArray:
 
     Examples:
         >>> radius(np.array([1, 100, 10_000]), delta=0.05).round(3)
-        array([1.829, 0.164, 0.02 ])
+        array([1.828, 0.164, 0.019])
     """
     log = np.log(1 / delta) + np.log(pulls + 1.0) / 2
     distance: FloatArray = np.sqrt((1 + 1 / pulls) * log / (2 * pulls))

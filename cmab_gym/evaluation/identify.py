@@ -109,7 +109,7 @@ def identify(
         progress: called with the number of trials that ended since the last call.
 
     Raises:
-        ValueError: an argument is wrong.
+        ValueError: an argument is wrong, or the agent does not return arms and booleans.
 
     Examples:
         >>> import cmab_gym
@@ -137,15 +137,24 @@ def identify(
         own_samples, own_chosen = samples[batch.start :], chosen[batch.start :]
         playing = np.ones(len(batch), np.bool_)
         for t in range(1, max_rounds + 1):
-            arms = player.act()
+            arms = checks.arms_in_range("act()", player.act(), len(batch), best.size).copy()
             rewards: FloatArray = env.step(arms)[1]
             update(arms, rewards)
             # The pulls of a trial that is done are made, as all trials step together, but not
             # counted; what it returned stays.
-            stopped = np.flatnonzero(playing & player.done())
+            done = np.asarray(player.done())
+            if done.shape != playing.shape or done.dtype != np.bool_:
+                raise ValueError(
+                    f"done() returned {done.dtype} of shape {done.shape}: expected bool of shape "
+                    f"{playing.shape}, one for each trial"
+                )
+            stopped = np.flatnonzero(playing & done)
             if stopped.size:
                 own_samples[stopped] = t
-                own_chosen[stopped] = player.best_arm()[stopped]
+                answer = checks.arms_in_range(
+                    "best_arm()", player.best_arm(), len(batch), best.size
+                )
+                own_chosen[stopped] = answer[stopped]
                 playing[stopped] = False
                 if progress is not None:
                     progress(stopped.size)

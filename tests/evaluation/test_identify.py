@@ -70,6 +70,28 @@ def test_samples_are_counted_until_a_trial_is_done_and_its_answer_stays():
     assert found.wrong.tolist() == [False, True, True]
 
 
+class DoneForAll(LUCB):
+    def done(self):
+        return True
+
+
+class NoArm(AfterFour):
+    def best_arm(self):
+        return np.full(self._playing[1], 2)
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        (DoneForAll, r"done\(\) returned bool of shape \(\): expected bool of shape \(3,\)"),
+        (NoArm, r"best_arm\(\)\[0\] is 2: expected integer arms from 0 to 1"),
+    ],
+)
+def test_an_agent_that_does_not_answer_for_each_trial_is_refused(agent, message):
+    with pytest.raises(ValueError, match=message):
+        identify("CMAB-Tabular-v0", agent, trials=3)
+
+
 @pytest.mark.parametrize(
     ("errors", "trials", "low", "high"),
     [(0, 100, 0.0, 0.036217), (1, 10, 0.002529, 0.445016), (2, 2, 0.158114, 1.0)],
@@ -89,6 +111,21 @@ def test_the_command_prints_a_table(capsys):
         assert text in out
     assert main([*arguments, "--max-rounds", "10"]) == 0
     assert "over 10" in capsys.readouterr().out
+
+
+def test_the_command_prints_the_agents_that_finished_before_a_failure(tmp_path, capsys):
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from cmab_gym.agents.identification import LUCB\n"
+        "class Mine(LUCB):\n    def act(self):\n        return [0.5]\n"
+    )
+    arguments = ["identify", "CMAB-Tabular-v0", "--trials", "1", "--delta", "0.2", "--agents"]
+    assert main([*arguments, "lucb", "lucp"]) == 2
+    assert capsys.readouterr().out == ""
+    assert main([*arguments, "lucb", f"{mine}:Mine"]) == 2
+    out, err = capsys.readouterr()
+    assert "lucb" in out
+    assert "error: act()[0] is" in err
 
 
 @pytest.mark.parametrize("delta", ["0", "1.5", "x"])

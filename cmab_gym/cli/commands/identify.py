@@ -4,32 +4,44 @@ from __future__ import annotations
 
 import argparse
 
+from cmab_gym.agents.identification import make_identification_agent
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, progress_bar, say
+from cmab_gym.evaluation.batch import OnProgress
 from cmab_gym.evaluation.identify import Identification, identify
+
+HEADER = ("agent", "pulls", "95 % interval", "wrong", "95 % interval", "undecided")
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Let every agent identify the best arm, and print a table."""
+    for agent in chosen.agents:
+        make_identification_agent(agent, chosen.delta)  # so that a wrong name is found first
     total = len(chosen.agents) * chosen.trials
-    with progress_bar("running", total, "trials") as advance:
-        found = [
-            identify(
-                chosen.env,
-                agent,
-                chosen.delta,
-                chosen.trials,
-                chosen.seed,
-                chosen.env_kwargs,
-                max_rounds=chosen.max_rounds,
-                progress=advance,
-            )
-            for agent in chosen.agents
-        ]
-    header = ("agent", "pulls", "95 % interval", "wrong", "95 % interval", "undecided")
-    print_table(header, [row(each) for each in found], text=["agent"])
-    say(f"wrong: accepted are {100 * chosen.delta:g} % of the trials (delta)")
+    found: list[Identification] = []
+    try:
+        with progress_bar("running", total, "trials") as advance:
+            for agent in chosen.agents:
+                found.append(_identify(chosen, agent, advance))
+    finally:
+        # Print even if a later agent fails or Ctrl-C ends it.
+        if found:
+            print_table(HEADER, [row(each) for each in found], text=["agent"])
+            say(f"wrong: accepted are {100 * chosen.delta:g} % of the trials (delta)")
     return OK
+
+
+def _identify(chosen: argparse.Namespace, agent: str, advance: OnProgress) -> Identification:
+    return identify(
+        chosen.env,
+        agent,
+        chosen.delta,
+        chosen.trials,
+        chosen.seed,
+        chosen.env_kwargs,
+        max_rounds=chosen.max_rounds,
+        progress=advance,
+    )
 
 
 def row(found: Identification) -> tuple[str, ...]:
