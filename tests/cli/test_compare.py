@@ -1,5 +1,9 @@
+import pytest
+
 from cmab_gym import evaluate
 from cmab_gym.cli import main
+
+pytestmark = pytest.mark.usefixtures("numpy_loops")
 
 SWEEP = """
 environments: [{id: CMAB-Tabular-v0, preset: [table1-a, table1-b]}]
@@ -37,11 +41,11 @@ def test_folders_that_do_not_go_together_are_refused(tmp_path, capsys):
     both = [str(tmp_path / "ucb"), str(tmp_path / "random")]
     assert main(["compare", *both]) == 2
     assert (
-        "differ in their rounds: expected two agents with the same rewards"
+        "the results differ in their rounds; expected two agents with the same rewards"
         in capsys.readouterr().err
     )
     assert main(["compare", both[0]]) == 2
-    assert "ucb have one agent" in capsys.readouterr().err
+    assert "ucb: the results are of one agent;" in capsys.readouterr().err
     assert main(["compare", str(tmp_path / "none")]) == 2
     assert "has no results.parquet" in capsys.readouterr().err
     evaluate("CMAB-Tabular-v0", ["ts"], 50, 3).save(tmp_path / "ts")

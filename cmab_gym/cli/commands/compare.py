@@ -28,10 +28,10 @@ def run(chosen: argparse.Namespace) -> int:
     compared = [group for group in groups if len(_labels(group)) > 1]
     left_out = [group for group in groups if len(_labels(group)) < 2]
     if not compared:
-        what = f"differ in their {what_differs(*(g[0] for g in groups[:2]))}" if groups[1:] else ""
+        what = f"differ in their {what_differs(groups[0][0], groups[1][0])}" if groups[1:] else ""
         raise ValueError(
-            f"{', '.join(chosen.folders)} {what or 'have one agent'}: expected two agents with the "
-            "same rewards; run them with the same options"
+            f"{', '.join(chosen.folders)}: the results {what or 'are of one agent'}; expected two "
+            "agents with the same rewards: run them with the same options"
         )
     for group in left_out:
         agents, other = ", ".join(_labels(group)) or "no agent", compared[0]
