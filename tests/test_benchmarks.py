@@ -36,6 +36,15 @@ def test_the_page_on_correlations_has_its_tables():
         assert f"<!-- {name} -->\n\n| " in text
 
 
+def test_the_page_on_identification_has_its_table():
+    text = (REPOSITORY / "docs" / "identification.md").read_text(encoding="utf-8")
+    import identification
+
+    table = text.split("<!-- identification -->\n\n| ")[1]
+    for name, (_, _, trials, _) in identification.CASES.items():
+        assert table.count(f"| {name}, {trials} trials | ") == 4
+
+
 def test_the_shared_problem_has_exact_pseudo_rewards():
     import problem
 
