@@ -27,7 +27,7 @@ CASES = {
         name: ("CMAB-Latent-v0", {"preset": name}, 20 if name == "three-arm-c" else 200, 100_000)
         for name in LATENT
     },
-    "genres": ("CMAB-MovieLens-v0", {"task": "genre"}, 50, 100_000),
+    "genres": ("CMAB-MovieLens-v0", {"task": "genre"}, 200, 100_000),
     # The second best movie is 0.026 stars behind: see the page.
     "movies": ("CMAB-MovieLens-v0", {"task": "movie"}, 10, 20_000),
 }
