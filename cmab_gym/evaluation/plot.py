@@ -149,8 +149,10 @@ def draw_regret(
     rounds = np.array([0, *results.checkpoints])
     names = _drawn_labels([run.label for run in results.finished])
     final = [
-        _draw_curve(axes, rounds, name, run, position)
-        for position, (name, run) in enumerate(zip(names, results.finished, strict=True))
+        _draw_curve(axes, rounds, name, at_end, run, position)
+        for position, (name, at_end, run) in enumerate(
+            zip(names, _without_parameters(names), results.finished, strict=True)
+        )
     ]
     if lower_bound is not None:
         at = np.linspace(1, rounds[-1], 200)
@@ -179,8 +181,14 @@ def _drawn_labels(labels: Sequence[str]) -> list[str]:
     return [f"{number}: {name}" for number, name in enumerate(names, start=1)]
 
 
+def _without_parameters(names: Sequence[str]) -> Sequence[str]:
+    """Return the names without the parameters, which the legend has, if they stay different."""
+    short = [name.partition("(")[0] for name in names]
+    return short if len({*short}) == len(names) else names
+
+
 def _draw_curve(
-    axes: Axes, rounds: IntArray, name: str, run: AgentRun, position: int
+    axes: Axes, rounds: IntArray, name: str, at_end: str, run: AgentRun, position: int
 ) -> tuple[float, str, str]:
     """Draw one agent's mean and band; return the final mean, its label and the colour."""
     colour = _COLOURS[position % len(_COLOURS)]
@@ -200,20 +208,25 @@ def _draw_curve(
     )
     last = float(mean[-1])
     digits = 0 if last >= 10 else 2
-    return last, f"{label.strip()} {last:,.{digits}f}", colour
+    return last, f"{at_end} {last:,.{digits}f}", colour
 
 
 def _draw_marks(axes: Axes, labels: Sequence[str], marks: Marks) -> None:
     """Draw a hollow mark for each value, of the shape and colour of the agent's curve."""
     style: dict[str, Any] = {"linestyle": "none", "markersize": 10, "markeredgewidth": 1.6}
-    hollow: dict[str, Any] = {**style, "markerfacecolor": "none", "zorder": 5, "clip_on": False}
+    hollow: dict[str, Any] = {**style, "markerfacecolor": "none", "zorder": 5}
     for position, label in enumerate(labels):
         if label in marks.values:
             colour, marker = (many[position % len(many)] for many in (_COLOURS, _MARKERS))
             axes.plot(
-                [marks.at], [marks.values[label]], marker=marker, markeredgecolor=colour, **hollow
+                [marks.at],
+                [marks.values[label]],
+                marker=marker,
+                markeredgecolor=colour,
+                clip_on=False,
+                **hollow,
             )
-    if marks.values:
+    if marks.values:  # clipped: an empty line that is not leaves the layout no room
         axes.plot([], [], marker="o", markeredgecolor="0.3", label=f" {marks.name}", **hollow)
 
 

@@ -351,10 +351,18 @@ def test_a_manifest_holds_arrays_in_full(tmp_path):
 
 
 @pytest.mark.parametrize("number", [1, 3])
-def test_the_legend_of_a_figure_is_whole(results, tmp_path, number, monkeypatch):
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("a name of some length", "another one", "third", "the fourth of them"),
+        ("ucb(B=5.0)", "ts(B=4.0, beta=1.0)", "c-ucb(B=5.0)", "c-ts(B=4.0, beta=1.0)"),
+    ],
+)
+def test_the_legend_of_a_figure_is_whole(results, tmp_path, number, names, monkeypatch):
+    """And the panels have room: Matplotlib would warn, which is an error here."""
     from matplotlib.figure import Figure
 
-    from cmab_gym.evaluation.plot import plot_panels
+    from cmab_gym.evaluation.plot import Marks, plot_panels
 
     boxes = []
 
@@ -364,11 +372,17 @@ def test_the_legend_of_a_figure_is_whole(results, tmp_path, number, monkeypatch)
         (tmp_path / "picture").touch()
 
     monkeypatch.setattr(Figure, "savefig", lambda figure, part, **_: (look(figure), part.touch()))
-    names = ["a name of some length", "another one", "third", "the fourth of them"]
     runs = tuple(replace(results.runs[0], label=name) for name in names)
     panel = replace(results, runs=runs)
-    bounds = [LowerBound(1.0, np.zeros(2))] * number
-    plot_panels([panel] * number, ["title"] * number, [tmp_path / "p.png"], "Figure", bounds)
+    bounds, marks = LowerBound(1.0, np.zeros(2)), Marks(40, {names[0]: 7.5}, "published")
+    plot_panels(
+        [panel] * number,
+        ["title"] * number,
+        [tmp_path / "p.png"],
+        "Figure",
+        [bounds] * number,
+        [marks] * number,
+    )
     legend, whole = boxes[0]
     assert whole.x0 <= legend.x0
     assert legend.x1 <= whole.x1
