@@ -68,7 +68,7 @@ def waits(results: dict[str, Any]) -> Rows:
     found = {
         "`import cmab_gym`, beyond Gymnasium": ("startup", "import_seconds_beyond_gymnasium"),
         "the README's main job: 4 agents, 100 trials, 5000 rounds": ("startup", "main_job_seconds"),
-        "`ml-1m.zip` to the twelve MovieLens tables": ("movielens_tables", "seconds"),
+        "`ml-1m.zip` to the MovieLens tables": ("movielens_tables", "seconds"),
         "the paper's 23 panels, `--quick`": ("paper", "quick_seconds"),
         "the paper's 23 panels, in full, all cores": ("paper", "full_seconds"),
     }
