@@ -2,7 +2,8 @@
 
 python benchmarks/correlations.py ml-1m.zip
 
-It prints two tables and writes them into docs/when-correlations-pay.md.
+It prints two tables and writes them into docs/when-correlations-pay.md, and some rows into the
+README.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from cmab_gym.envs_data import Method, Ratings, Split, Survey, read_ratings, tak
 from cmab_gym.envs_data.arms import most_rated_arms
 
 PAGE = HERE.parent / "docs" / "when-correlations-pay.md"
+README = HERE.parent / "README.md"
+IN_README = ("2,000 films, light users", "3 arms, hidden source")
 ROUNDS, TRIALS, TRIALS_TO_CHOOSE = (100, 500, 5000), 20, 10
 AGENTS = ("ts", "survey-greedy", "warm-ts", "c-ts", "c-warm-ts")
 # The eight segments of MovieLens 1M with the most users, largest first.
@@ -164,6 +167,13 @@ def settings(ratings: Ratings) -> Iterator[Sequence[str]]:
         yield f"{films}", uses, str(best), *numbers, f"{plain:,.1f}"
 
 
+def for_readme(table: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """Choose the first and the last row of a case with a survey, and the last of one without."""
+    header, *body = table
+    films, source = ([row for row in body if row[0] == case] for case in IN_README)
+    yield from (header, films[0], films[-1], source[-1])
+
+
 def main() -> None:
     """Measure, print, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -173,9 +183,11 @@ def main() -> None:
     ratings = read_ratings(chosen.data)
     for name, measure in {"cases": cases, "settings": settings}.items():
         if chosen.only in (None, name):
-            table = page.markdown(measure(ratings))
-            print(table, flush=True)
-            page.replace({name: table}, PAGE)
+            table = list(measure(ratings))
+            print(page.markdown(table), flush=True)
+            page.replace({name: page.markdown(table)}, PAGE)
+            if name == "cases":
+                page.replace({"correlations": page.markdown(for_readme(table))}, README)
 
 
 if __name__ == "__main__":
