@@ -73,7 +73,8 @@ class Block:
 
 def blocks_of(page):
     text = page.read_text(encoding="utf-8")
-    fence = re.compile(r"(?:^<!-- ([^\n]+?) -->\n)?^(```)(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    mark, code = r"(?:^<!-- ([^\n]+?) -->\n)?", r"^(```)(\w*)\n(.*?)^```$"
+    fence = re.compile(mark + code, re.MULTILINE | re.DOTALL)
     return [
         Block(page, text.count("\n", 0, found.start(2)) + 1, found[1] or "", found[3], found[4])
         for found in fence.finditer(text)
