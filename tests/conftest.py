@@ -17,13 +17,15 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 def pytest_configure():
-    """Use one thread; let SIGINT interrupt tests and their processes when a shell runs them by `&`.
+    """Use one thread; let SIGINT and SIGHUP end tests' processes after `&` and `nohup` too.
 
     On tests' small arrays the threads of BLAS and torch, which are not loaded yet, would only wait.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_runtest_setup(item):
