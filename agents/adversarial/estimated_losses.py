@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.agents.adversarial.randomised import RandomisedPolicy
+from cmab_gym.agents.adversarial.randomised import RandomisedPolicy, add_to_pulled
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History
 
@@ -44,9 +44,8 @@ class EstimatedLosses(RandomisedPolicy):
         pulled = np.arange(len(scores)), history.last_arm
         loss = (high - history.last_reward) / ((high - low) or 1.0)
         drawn = np.maximum(probabilities[pulled], _LEAST)
-        added = scores.copy()
-        added[pulled] += loss / (drawn + self.least_divisor(history.t, scores.shape[1]))
-        return added
+        estimate = loss / (drawn + self.least_divisor(history.t, scores.shape[1]))
+        return add_to_pulled(scores, history.last_arm, estimate)
 
 
 def exponential_rate(t: int, n_arms: int) -> float:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cmab_gym.agents.adversarial.estimated_losses import EstimatedLosses, exponential_rate
-from cmab_gym.arrays import FloatArray
+from cmab_gym.agents.adversarial.estimated_losses import exponential_rate
+from cmab_gym.agents.adversarial.exp3 import EXP3
 
 
 @dataclass(frozen=True)
-class EXP3IX(EstimatedLosses):
+class EXP3IX(EXP3):
     """EXP3 with estimates that are a little too small, and so vary less.
 
     Probability of arm k in round t: proportional to exp(-eta_t L_k), where L_k is the sum of the
@@ -28,10 +28,6 @@ class EXP3IX(EstimatedLosses):
 
     Source: Neu (2015), Explore no more, Corollary 1.
     """
-
-    def log_weights(self, scores: FloatArray, t: int) -> FloatArray:
-        """Return -eta_t L, float64 (B, K): see `RandomisedPolicy.log_weights`."""
-        return -self.rate * exponential_rate(t, scores.shape[1]) * scores
 
     def least_divisor(self, t: int, n_arms: int) -> float:
         """Return eta_t / 2: see `EstimatedLosses.least_divisor`."""

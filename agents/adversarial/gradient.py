@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from cmab_gym import checks
-from cmab_gym.agents.adversarial.randomised import RandomisedPolicy
+from cmab_gym.agents.adversarial.randomised import RandomisedPolicy, add_to_pulled
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History
 from cmab_gym.problem import check_scale, scale_of
@@ -57,6 +55,4 @@ class Gradient(RandomisedPolicy):
         if self.baseline:  # of no rewards yet, it is the reward itself
             better -= (history.sums.sum(axis=1) - reward) / before if before else reward
         step = self.alpha * better / (scale_of(self.B, history.problem) / 2)
-        changed = scores - step[:, None] * probabilities
-        changed[np.arange(len(scores)), history.last_arm] += step
-        return changed
+        return add_to_pulled(scores - step[:, None] * probabilities, history.last_arm, step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cmab_gym.arrays import FloatArray
+from cmab_gym.features import scaled_rewards
 from cmab_gym.history import History
 
 _STEPS = 3  # a fixed number keeps each trial's result independent of the others in its batch
@@ -13,9 +14,8 @@ _TINY = 1e-15
 
 def unit_means(history: History) -> FloatArray:
     """Return the mean rewards scaled to [0, 1] by the problem's bounds, float64 (B, K)."""
-    low, high = history.problem.reward_bounds
-    scaled: FloatArray = np.clip((history.means - low) / ((high - low) or 1.0), 0.0, 1.0)
-    return scaled
+    scaled: FloatArray = scaled_rewards(history.means, history.problem.reward_bounds)
+    return np.clip(scaled, 0.0, 1.0)
 
 
 def bernoulli_kl(p: FloatArray, q: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from cmab_gym.agents.policies.gamma_draws import standard_gamma
 from cmab_gym.arrays import FloatArray
+from cmab_gym.features import scaled_rewards
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams
 
@@ -30,8 +31,7 @@ class BetaTS:
 
     def learn(self, history: History, rng: TrialStreams) -> None:
         """Toss the coin of the last reward."""
-        low, high = history.problem.reward_bounds
-        chance = (history.last_reward - low) / ((high - low) or 1.0)
+        chance = scaled_rewards(history.last_reward, history.problem.reward_bounds)
         successes = _successes(history)
         trial = np.arange(chance.size)
         successes[trial, history.last_arm] += rng.random(1)[:, 0] < chance

@@ -6,6 +6,7 @@ import numpy as np
 
 from cmab_gym.agents.policies.roots import increasing_roots
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.features import scaled_rewards
 from cmab_gym.history import History
 from cmab_gym.problem import BanditProblem
 
@@ -18,8 +19,7 @@ def unit_support(problem: BanditProblem) -> FloatArray:
     A continuous reward counts as the midpoint of its bin. If the largest possible reward is below
     the upper bound, the bound is one more entry.
     """
-    low, high = problem.reward_bounds
-    scaled = (problem.reward_support - low) / ((high - low) or 1.0)
+    scaled: FloatArray = scaled_rewards(problem.reward_support, problem.reward_bounds)
     return scaled if scaled[-1] >= 1 - 1e-9 else np.append(scaled, 1.0)
 
 
