@@ -189,11 +189,7 @@ def standard_normals(rngs: Sequence[Generator], rounds: int, size: int) -> Float
     Returns:
         float64 (B, rounds, size).
     """
-    # Drawn in place, trial by trial, to avoid a copy of a large array.
-    numbers = np.empty((len(rngs), rounds, size))
-    for rng, own in zip(rngs, numbers, strict=True):
-        rng.standard_normal(out=own)
-    return numbers
+    return _filled([rng.standard_normal for rng in rngs], rounds, size)
 
 
 def _uniform(rngs: Sequence[Generator], rounds: int) -> FloatArray:
@@ -205,10 +201,16 @@ def _standard_normal(rngs: Sequence[Generator], rounds: int, size: int) -> Float
 
 
 def _random(rngs: Sequence[Generator], rounds: int, size: int) -> FloatArray:
-    numbers = np.empty((len(rngs), rounds, size))
-    for rng, own in zip(rngs, numbers, strict=True):
-        rng.random(out=own)
-    return numbers.swapaxes(0, 1)
+    return _filled([rng.random for rng in rngs], rounds, size).swapaxes(0, 1)
+
+
+def _filled(draws: Sequence[Callable[..., FloatArray]], rounds: int, size: int) -> FloatArray:
+    """Return numbers drawn by each of B functions, float64 (B, rounds, size)."""
+    # Drawn in place, trial by trial, to avoid a copy of a large array.
+    numbers = np.empty((len(draws), rounds, size))
+    for draw, own in zip(draws, numbers, strict=True):
+        draw(out=own)
+    return numbers
 
 
 def as_streams(rng: TrialStreams | Generator | int, trials: int) -> TrialStreams:

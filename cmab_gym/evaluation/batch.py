@@ -181,16 +181,20 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
 def _problem_for(agent: Agent, model: BanditModel, rounds: int) -> BanditProblem:
     """Return what an agent is told: the problem and the horizon; an oracle also the means."""
     problem = model.problem.with_horizon(rounds)
-    is_oracle = getattr(getattr(agent, "policy", agent), "is_oracle", False)
-    return OracleProblem(problem, model.means) if is_oracle else problem
+    return OracleProblem(problem, model.means) if _declares(agent, "is_oracle") else problem
 
 
 def _check_copes_with_late_rewards(agent: Agent) -> None:
-    if getattr(getattr(agent, "policy", agent), "needs_rewards_at_once", False):
+    if _declares(agent, "needs_rewards_at_once"):
         raise ValueError(
             "it needs the reward of each pull before the next: expected delay=0 and "
             "rewards_every=1; leave them out, or leave the agent out"
         )
+
+
+def _declares(agent: Agent, attribute: str) -> bool:
+    """Return whether the agent's policy, or the agent itself, has an attribute that is true."""
+    return bool(getattr(getattr(agent, "policy", agent), attribute, False))
 
 
 def forget_variables(error: BaseException | None) -> None:

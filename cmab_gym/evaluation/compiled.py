@@ -240,13 +240,15 @@ def _rewards(source: RewardSource, problem: BanditProblem) -> Any:
 
 def _bounds(agent: IndexAgent, rows: PseudoRewardRows, trials: int) -> Any:
     """Return the state of a C-Bandit before the first pull; empty for an agent without bounds."""
-    correlated = isinstance(agent, CBandit)
+    correlated, until, all_first = False, 0.0, False
+    if isinstance(agent, CBandit):
+        correlated, until, all_first = True, float(agent.until), agent.first_pulls == "all"
     n_arms = rows.n_arms if correlated else 0
     shape = (trials, n_arms)
     return _loop().Bounds(
         correlated,
-        float(agent.until) if isinstance(agent, CBandit) else 0.0,
-        isinstance(agent, CBandit) and agent.first_pulls == "all",
+        until,
+        all_first,
         np.empty((trials * min(n_arms, _ROOM), n_arms)),
         np.full(shape, -1),
         np.zeros(1, np.int64),

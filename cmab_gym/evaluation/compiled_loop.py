@@ -306,7 +306,7 @@ def _rule_out(
                 own.least[arm], own.loose[arm] = np.inf, False
                 scratch.open[n_open] = arm
                 n_open += 1
-        _find_least(own, bounds, best, n_open, n_significant, scratch)
+        _find_least(own, bounds, n_open, n_significant, scratch)
     for arm in range(n_arms):
         leads = scratch.significant[arm] & (own.means[arm] == best)
         allowed = (own.least[arm] >= best) | bounds.unknown[arm] | leads
@@ -315,7 +315,7 @@ def _rule_out(
 
 @_inlined
 def _find_least(
-    own: _Trial, bounds: Bounds, best: float, n_open: int, n_significant: int, scratch: Scratch
+    own: _Trial, bounds: Bounds, n_open: int, n_significant: int, scratch: Scratch
 ) -> None:
     """Compute the least bounds of the open arms given the significant arms."""
     high = bounds.store.high

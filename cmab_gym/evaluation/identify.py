@@ -10,9 +10,9 @@ import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.agents.api import unchecked_update
-from cmab_gym.agents.identification import make_identification_agent
+from cmab_gym.agents.identification import IdentificationAgent, make_identification_agent
 from cmab_gym.agents.identification.api import check_delta
-from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.arrays import BoolArray, IntArray
 from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation.batch import OnProgress, find_environment, make_environment
 from cmab_gym.evaluation.evaluate import batch_size_of, label_of, trial_ranges
@@ -132,35 +132,38 @@ def identify(
         best = env.unwrapped.model.best_arms
         player = make_identification_agent(agent, delta)
         env.reset(seed=[environment_seed(seed, i) for i in batch], options={"info": False})
-        update = unchecked_update(player)
         player.reset(env.unwrapped.problem, len(batch), TrialStreams.for_trials(seed, batch))
-        own_samples, own_chosen = samples[batch.start :], chosen[batch.start :]
-        playing = np.ones(len(batch), np.bool_)
-        for t in range(1, max_rounds + 1):
-            arms = checks.arms_in_range("act()", player.act(), len(batch), best.size).copy()
-            rewards: FloatArray = env.step(arms)[1]
-            update(arms, rewards)
-            # The pulls of a trial that is done are made, as all trials step together, but not
-            # counted; what it returned stays.
-            done = np.asarray(player.done())
-            if done.shape != playing.shape or done.dtype != np.bool_:
-                raise ValueError(
-                    f"done() returned {done.dtype} of shape {done.shape}: expected bool of shape "
-                    f"{playing.shape}, one for each trial"
-                )
-            stopped = np.flatnonzero(playing & done)
-            if stopped.size:
-                own_samples[stopped] = t
-                answer = checks.arms_in_range(
-                    "best_arm()", player.best_arm(), len(batch), best.size
-                )
-                own_chosen[stopped] = answer[stopped]
-                playing[stopped] = False
-                if progress is not None:
-                    progress(stopped.size)
-                if not playing.any():
-                    break
-        if progress is not None and playing.any():
-            progress(int(playing.sum()))
+        own = slice(batch.start, batch.stop)
+        samples[own], chosen[own] = _play(player, env, max_rounds, progress or (lambda ended: None))
     wrong = (chosen >= 0) & ~best[chosen]
     return Identification(label_of(agent), delta, samples, chosen, wrong)
+
+
+def _play(
+    player: IdentificationAgent, env: Any, max_rounds: int, progress: OnProgress
+) -> tuple[IntArray, IntArray]:
+    """Play the trials of an environment; return `samples` and `chosen`, as in `Identification`."""
+    trials, n_arms = env.num_envs, env.unwrapped.model.n_arms
+    samples, chosen = np.full(trials, max_rounds), np.full(trials, -1)
+    playing, update = np.ones(trials, np.bool_), unchecked_update(player)
+    for t in range(1, max_rounds + 1):
+        arms = checks.arms_in_range("act()", player.act(), trials, n_arms).copy()
+        update(arms, env.step(arms)[1])
+        # The pulls of a trial that is done are made, as all trials step together, but not counted;
+        # what it returned stays.
+        done = np.asarray(player.done())
+        if done.shape != playing.shape or done.dtype != np.bool_:
+            raise ValueError(
+                f"done() returned {done.dtype} of shape {done.shape}: expected bool of shape "
+                f"{playing.shape}, one for each trial"
+            )
+        stopped = np.flatnonzero(playing & done)
+        if stopped.size:
+            answer = checks.arms_in_range("best_arm()", player.best_arm(), trials, n_arms)
+            samples[stopped], chosen[stopped] = t, answer[stopped]
+            playing[stopped] = False
+            progress(stopped.size)
+        if not playing.any():
+            return samples, chosen
+    progress(int(playing.sum()))
+    return samples, chosen
