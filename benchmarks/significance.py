@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import page
 from process import HERE
+from tightening import RATINGS
 
 from cmab_gym import evaluate
 from cmab_gym.arrays import FloatArray
@@ -25,13 +26,7 @@ EARLY, ROUNDS, TRIALS, SEED = 5000, 100_000, 100, 0
 PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"`{name}`": ("CMAB-Tabular-v0", {"preset": name}) for name in TABULAR},
     **{f"`{name}`": ("CMAB-Latent-v0", {"preset": name}) for name in LATENT},
-    "genres, p = 0.25": ("CMAB-MovieLens-v0", {"mask": 0.25}),
-    "genres, p = 0.5": ("CMAB-MovieLens-v0", {"mask": 0.5}),
-    "genres, p = 0.7": ("CMAB-MovieLens-v0", {"mask": 0.7}),
-    "movies, q = 0.1": ("CMAB-MovieLens-v0", {"task": "movie", "pad": 0.1}),
-    "movies, q = 0.4": ("CMAB-MovieLens-v0", {"task": "movie", "pad": 0.4}),
-    "movies, q = 0.6": ("CMAB-MovieLens-v0", {"task": "movie", "pad": 0.6}),
-    "books, p = 0.1": ("CMAB-Goodreads-v0", {}),
+    **RATINGS,
 }
 
 

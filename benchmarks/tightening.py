@@ -14,11 +14,7 @@ from cmab_gym.agents import UCB, CBandit, TightenedCBandit
 from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.evaluation.batch import find_model
 
-PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
-    "table1-a": ("CMAB-Tabular-v0", {"preset": "table1-a"}),
-    "table1-b": ("CMAB-Tabular-v0", {"preset": "table1-b"}),
-    "three-armed": ("CMAB-Tabular-v0", {"preset": "three-armed"}),
-    "appendix": ("CMAB-Tabular-v0", {"preset": "appendix"}),
+RATINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "genres, p = 0.25": ("CMAB-MovieLens-v0", {"mask": 0.25}),
     "genres, p = 0.5": ("CMAB-MovieLens-v0", {"mask": 0.5}),
     "genres, p = 0.7": ("CMAB-MovieLens-v0", {"mask": 0.7}),
@@ -26,6 +22,13 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
     "movies, q = 0.4": ("CMAB-MovieLens-v0", {"task": "movie", "pad": 0.4}),
     "movies, q = 0.6": ("CMAB-MovieLens-v0", {"task": "movie", "pad": 0.6}),
     "books, p = 0.1": ("CMAB-Goodreads-v0", {}),
+}
+PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "table1-a": ("CMAB-Tabular-v0", {"preset": "table1-a"}),
+    "table1-b": ("CMAB-Tabular-v0", {"preset": "table1-b"}),
+    "three-armed": ("CMAB-Tabular-v0", {"preset": "three-armed"}),
+    "appendix": ("CMAB-Tabular-v0", {"preset": "appendix"}),
+    **RATINGS,
 }
 ROUNDS, TRIALS, SEED = 5000, 100, 0
 

@@ -21,7 +21,7 @@ from cmab_gym.evaluation.workers import count_workers
 from cmab_gym.files import write_csv, write_whole
 from cmab_gym.models.base import BanditModel
 from cmab_gym.paper.comparison import DIFFERS, Reproduced, comparison
-from cmab_gym.paper.panels import FIGURES, READ_AT, ROUNDS, TRIALS, Panel
+from cmab_gym.paper.panels import FIGURES, READ_AT, ROUNDS, TRIALS, Choice, Panel
 from cmab_gym.paper.report import write_report
 from cmab_gym.theory import (
     LowerBound,
@@ -117,25 +117,23 @@ def run_panels(
     for panel in panels:
         own = next(outcomes)
         options = {}
-        for choice in panel.choices if rounds >= READ_AT else ():
+        for choice in _compared_choices(panel, rounds):
             values = {option: next(outcomes).values() for option in choice.others}
             options[choice.keyword] = {choice.options[0]: own.values(), **values}
         yield replace(own, options=options)
 
 
-def _others(panel: Panel, rounds: int, trials: int) -> list[tuple[Panel, int]]:
-    """List the panel with the options of its choices but the first, and their trials.
+def _compared_choices(panel: Panel, rounds: int) -> tuple[Choice, ...]:
+    """Return the choices whose other options are run: none in short runs, without their regret."""
+    return panel.choices if rounds >= READ_AT else ()
 
-    Short runs, whose regret is not compared, have none.
-    """
-    if rounds < READ_AT:
-        return []
-    return [
-        (panel.with_option(choice, option), min(trials, _DRAW_TRIALS) if many else trials)
-        for choice in panel.choices
-        for many in [len(choice.others) > 1]
-        for option in choice.others
-    ]
+
+def _others(panel: Panel, rounds: int, trials: int) -> Iterator[tuple[Panel, int]]:
+    """List the panel with the options of its choices but the first, and their trials."""
+    for choice in _compared_choices(panel, rounds):
+        own_trials = min(trials, _DRAW_TRIALS) if len(choice.others) > 1 else trials
+        for option in choice.others:
+            yield panel.with_option(choice, option), own_trials
 
 
 def _in_parallel(
@@ -236,7 +234,7 @@ def labelled(each: Reproduced) -> Results:
 
 
 def marks(each: Reproduced) -> Marks | None:
-    """Return the published values as marks; None if there are none, or the run is shorter."""
+    """Return the published values as marks; None without any, or if the run is too short."""
     values = {each.panel.agents[agent]: value for agent, value in each.panel.regret.items()}
     name = "published, other data" if each.panel.stand_in else "published"
     return Marks(READ_AT, values, name) if values and each.reaches_read_at else None

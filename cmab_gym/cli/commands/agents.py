@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+from collections.abc import Mapping
 
 from cmab_gym.agents.identification import IDENTIFICATION_AGENTS
 from cmab_gym.agents.registry import INDEX_AGENTS, agents_by_idea, is_policy
@@ -17,8 +18,7 @@ def run(_: argparse.Namespace) -> int:
     """Print every agent by idea, and what the prefixes of index policies mean."""
     ideas = agents_by_idea()
     for idea, classes in ideas.items():
-        rows = [(name, _summary(cls), _parameters(cls)) for name, cls in classes.items()]
-        print_table((idea, "description", _DEFAULTS), rows, text=["description", _DEFAULTS])
+        _print_classes(idea, classes)
         say("")
     every = {name: cls for classes in ideas.values() for name, cls in classes.items()}
     plain = [name for name, cls in every.items() if not is_policy(cls)]
@@ -26,19 +26,10 @@ def run(_: argparse.Namespace) -> int:
         "A prefix gives the correlated version, with these parameters as well, of every agent "
         f"except {', '.join(plain)}:\n"
     )
-    versions = [
-        (f"{prefix}NAME", _summary(cls), _parameters(cls))
-        for prefix, cls in INDEX_AGENTS.items()
-        if prefix
-    ]
-    print_table(("prefix", "description", _DEFAULTS), versions, text=["description", _DEFAULTS])
+    versions = {f"{prefix}NAME": cls for prefix, cls in INDEX_AGENTS.items() if prefix}
+    _print_classes("prefix", versions)
     say("\nFor `cmab-gym identify`, which passes delta:\n")
-    identification = [
-        (name, _summary(cls), _parameters(cls)) for name, cls in IDENTIFICATION_AGENTS.items()
-    ]
-    print_table(
-        ("best arm", "description", _DEFAULTS), identification, text=["description", _DEFAULTS]
-    )
+    _print_classes("best arm", IDENTIFICATION_AGENTS)
     extras: dict[str, list[str]] = {}
     for name, cls in every.items():
         extras.setdefault(getattr(cls, "extra", ""), []).append(name)
@@ -46,6 +37,11 @@ def run(_: argparse.Namespace) -> int:
         if extra:
             say(f"\n{', '.join(own)}: need the extra {extra}: pip install 'cmab-gym[{extra}]'")
     return OK
+
+
+def _print_classes(what: str, classes: Mapping[str, type]) -> None:
+    rows = [(name, _summary(cls), _parameters(cls)) for name, cls in classes.items()]
+    print_table((what, "description", _DEFAULTS), rows, text=["description", _DEFAULTS])
 
 
 def _summary(cls: type) -> str:
