@@ -244,7 +244,7 @@ def test_without_any_worker_the_unfinished_agents_fail_after_a_while(tmp_path, m
     assert "waiting 1 s for one; batches left: " in message
 
 
-def test_a_scheduler_that_ends_loses_no_result(tmp_path):
+def test_a_scheduler_that_ends_loses_no_result(tmp_path, monkeypatch):
     """Its last batch is one that killed its worker, and waits to run alone."""
     (tmp_path / "kills.py").write_text(KILLS)
     agents = {"kills": f"{tmp_path}/kills.py:Kills", "waits": waiting_agent(tmp_path)}
@@ -253,6 +253,7 @@ def test_a_scheduler_that_ends_loses_no_result(tmp_path):
         Batch(label, agent_factory(agent), range(1), spec, {}, (20,), 0)
         for label, agent in agents.items()
     ]
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 4)  # also tried after the scheduler has ended
     with LocalCluster(n_workers=2, **WORKERS) as local:
         local.scheduler.allowed_failures = 0
         with cluster.connected(local.scheduler_address, LIMIT) as (client, _):
@@ -279,9 +280,9 @@ def test_the_time_limit_of_an_agent_is_kept_by_a_cluster(address, tmp_path):
     )
     agents = {"stops": f"{path}:Kills", "random": "random"}
     results = evaluate(
-        TABULAR, agents, **{**SETTINGS, "trials": 1}, scheduler=address, timeout=3, on_error="keep"
+        TABULAR, agents, **{**SETTINGS, "trials": 1}, scheduler=address, timeout=1, on_error="keep"
     )
-    assert "more than timeout=3 seconds for a round" in results.failures["stops"]
+    assert "more than timeout=1 seconds for a round" in results.failures["stops"]
     assert [run.label for run in results.finished] == ["random"]
 
 

@@ -70,10 +70,10 @@ _print_square.__module__ = _exit_or_read.__module__ = "__main__"
 
 def test_an_agent_that_never_returns_fails_alone(hangs):
     agents = {"hangs": f"{hangs}:Hangs", "random": "random"}
-    results = evaluate("CMAB-Tabular-v0", agents, 20, 4, timeout=3, on_error="keep")
+    results = evaluate("CMAB-Tabular-v0", agents, 20, 4, timeout=1, on_error="keep")
     assert [run.label for run in results.finished] == ["random"]
     assert results.failures["hangs"] == (
-        "agent 'hangs', trials 0 to 3 in lockstep: more than timeout=3 seconds for a round "
+        "agent 'hangs', trials 0 to 3 in lockstep: more than timeout=1 seconds for a round "
         "(hangs.py line 10)"
     )
 
