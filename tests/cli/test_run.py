@@ -110,14 +110,16 @@ def test_an_unwritable_folder_is_reported_before_the_run(tmp_path, capsys):
 
 
 def test_a_closed_output_loses_no_file(tmp_path):
-    command = [sys.executable, "-m", "cmab_gym", *RUN, str(tmp_path / "out"), "--agents", "random"]
-    for closed in ("| true", ">/dev/full", ">&-"):
+    processes = {}
+    for number, closed in enumerate(("| true", ">/dev/full", ">&-")):
+        out = tmp_path / str(number)
+        command = [sys.executable, "-m", "cmab_gym", *RUN, str(out), "--agents", "random"]
         shell = f"{shlex.join(command)} {closed}"
-        subprocess.run(shell, shell=True, check=False, stderr=subprocess.PIPE)  # noqa: S602
-        names = {path.name for path in (tmp_path / "out").iterdir()}
+        processes[closed, out] = subprocess.Popen(shell, shell=True, stderr=subprocess.PIPE)  # noqa: S602
+    for (closed, out), process in processes.items():
+        process.communicate(timeout=LIMIT)
+        names = {path.name for path in out.iterdir()}
         assert names == {"manifest.json", "regret.png", "results.parquet"}, closed
-        for path in (tmp_path / "out").iterdir():
-            path.unlink()
 
 
 def test_ratings_that_are_left_out_are_counted(tmp_path, capsys):
