@@ -11,7 +11,7 @@ from numpy.random import Generator
 from cmab_gym.agents.api import checks_round, set_by_reset
 from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
-from cmab_gym.history import History
+from cmab_gym.history import CorrelatedHistory, History
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams, as_streams
 
@@ -24,6 +24,8 @@ class IndexPolicy(Protocol):
     before the first round. The index of other policies is ignored there. Where the statistics of
     the history are not enough, a policy may have a method `learn(history, rng)`, which is called
     after every round; it keeps its arrays in `history.memory`, so that it may be shared by agents.
+    The history of a class with the attribute `reads_pseudo_rewards = True` is a
+    `CorrelatedHistory`.
     """
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
@@ -112,7 +114,8 @@ class IndexAgent:
         return None
 
     def _new_history(self, problem: BanditProblem, trials: int) -> History:
-        return History(problem, trials)
+        reads_pseudo_rewards = getattr(self.policy, "reads_pseudo_rewards", False)
+        return (CorrelatedHistory if reads_pseudo_rewards else History)(problem, trials)
 
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
         self.history.update(arms, rewards)

@@ -61,6 +61,7 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "bayes-ucb": "policies.bayes_ucb:BayesUCB",
         "imed": "policies.imed:IMED",
         "empirical-imed": "policies.empirical_imed:EmpiricalIMED",
+        "clipped-ucb": "correlated.clipped_ucb:ClippedUCB",
     },
     "sampling": {
         "ts": "policies.ts:TS",

@@ -69,6 +69,28 @@ def significant_arms(pulls: IntArray, t: int, log_factor: float = math.inf) -> B
     return significant
 
 
+def most_pulled_arms(pulls: IntArray, t: int) -> BoolArray:
+    """Find the arms with the most pulls, the only reference of the first version of C-UCB.
+
+    Args:
+        pulls: int64 (B, K), pulls of each arm.
+        t: not used; so that it stands for `significant_arms`.
+
+    Returns:
+        bool (B, K); several arms of a trial may share the most pulls.
+
+    Source: S. Gupta, G. Joshi and O. Yağan, "Correlated multi-armed bandits with a latent random
+    source" (arXiv:1808.05904).
+
+    Examples:
+        >>> most_pulled_arms(np.array([[5, 2, 2], [3, 3, 3]]), t=9)
+        array([[ True, False, False],
+               [ True,  True,  True]])
+    """
+    most: BoolArray = pulls == pulls.max(axis=1, keepdims=True)
+    return most
+
+
 def best_mean(means: FloatArray, significant: BoolArray) -> FloatArray:
     """Find the largest mean reward of a significant arm.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -178,8 +178,8 @@ class CorrelatedHistory(History):
         problem: what the player knows of the K arms.
         trials: B.
         lower_bounds: also sum the problem's pseudo-lower bounds, if it has any.
-        log_factor: c ln t pulls are enough for an arm to be significant; see
-            `cmab_gym.competitive.significant_arms`.
+        find_significant: finds the significant arms, bool (B, K), from the pulls and their sum t.
+            An arm may become significant only when it is pulled.
 
     Attributes:
         unknown: bool (K,), the arms about which the pseudo-rewards of no other arm say anything.
@@ -190,10 +190,10 @@ class CorrelatedHistory(History):
         problem: BanditProblem,
         trials: int,
         lower_bounds: bool = False,
-        log_factor: float = math.inf,
+        find_significant: Callable[[IntArray, int], BoolArray] = significant_arms,
     ) -> None:
         super().__init__(problem, trials)
-        self._log_factor = log_factor
+        self._find_significant = find_significant
         self.unknown = problem.rows.unknown
         self._significant: BoolArray | None = None  # computed once a round
         self._best_mean: FloatArray | None = None  # computed once a round
@@ -232,9 +232,9 @@ class CorrelatedHistory(History):
 
     @property
     def significant(self) -> BoolArray:
-        """The arms with at least t/K pulls, or with `log_factor` ln t, bool (B, K)."""
+        """The arms whose averages are trusted, by default those with t/K pulls, bool (B, K)."""
         if self._significant is None:
-            self._significant = significant_arms(self._pulls, self.t, self._log_factor)
+            self._significant = self._find_significant(self._pulls, self.t)
             self._significant.flags.writeable = False
         return self._significant
 
@@ -250,6 +250,18 @@ class CorrelatedHistory(History):
     def bounds(self) -> FloatArray:
         """The least phi of each arm given a significant arm, float64 (B, K)."""
         return self._pseudo_sums.bounds(self._pulls, self.significant)
+
+    def least_sum(self, widths: FloatArray) -> FloatArray:
+        """Return the least phi of each arm plus the width of the arm given, float64 (B, K).
+
+        The phi of an arm given itself is its mean. A phi of the largest reward says nothing and is
+        left out; infinity where none is left.
+
+        Args:
+            widths: float64 (B, K), of the arms that were pulled.
+        """
+        high = self.problem.reward_bounds[1] - self.problem.tolerance
+        return self._pseudo_sums.least_sum(self._pulls, widths, high)
 
     @property
     def lower(self) -> FloatArray | None:

@@ -40,6 +40,16 @@ class PulledSums(ABC):
         """Return the least phi of each arm given a significant arm, (B, K)."""
 
     @abstractmethod
+    def least_sum(self, pulls: IntArray, widths: FloatArray, high: float) -> FloatArray:
+        """Return the least phi + width over the arms given that were pulled, (B, K).
+
+        Args:
+            pulls: as in the history.
+            widths: (B, K), of the arm given.
+            high: phi of at least this are left out.
+        """
+
+    @abstractmethod
     def least(
         self,
         trial: IntArray,
@@ -109,6 +119,21 @@ class DenseSums(PulledSums):
     def bounds(self, pulls: IntArray, significant: BoolArray) -> FloatArray:
         """Return the least phi of each arm: see `PulledSums.bounds`."""
         return least_bounds(self.phi(pulls), significant)
+
+    def least_sum(self, pulls: IntArray, widths: FloatArray, high: float) -> FloatArray:
+        """Return the least phi + width of each arm: see `PulledSums.least_sum`."""
+        pulled, n_arms = self._pulled, self._rows.shape[0]
+        least = np.full((self._trial.size, n_arms), np.inf)
+        part = max(1, _PART // max(1, pulled.shape[1] * n_arms))  # trials that fit in the cache
+        for first in range(0, self._trial.size if pulled.size else 0, part):
+            own = self._trial[first : first + part]
+            of = pulled[own]
+            phi = self._sums[self._slot[own[:, None], of]]
+            phi /= pulls[own[:, None], of][:, :, None]
+            np.putmask(phi, phi >= high, np.inf)
+            phi += widths[own[:, None], of][:, :, None]
+            phi.min(axis=1, out=least[own[0] : own[-1] + 1])
+        return least
 
     def least(
         self,
@@ -202,6 +227,16 @@ class SparseSums(PulledSums):
                     phi = sums / pulls[trial, arm]
                     bounds[trial, known] = np.minimum(bounds[trial, known], phi)
         return bounds
+
+    def least_sum(self, pulls: IntArray, widths: FloatArray, high: float) -> FloatArray:
+        """Return the least phi + width of each arm: see `PulledSums.least_sum`."""
+        least = np.full(self._shape, np.inf)
+        for trial, own in enumerate(self._of):
+            for arm, (known, sums) in own.items():
+                phi = sums / pulls[trial, arm]
+                bound = np.where(phi < high, phi + widths[trial, arm], np.inf)
+                least[trial, known] = np.minimum(least[trial, known], bound)
+        return least
 
     def least(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator
@@ -11,11 +12,13 @@ from cmab_gym import checks
 from cmab_gym.agents.correlated.least_bounds import LeastBounds
 from cmab_gym.agents.index_agent import IndexAgent, IndexPolicy
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
+from cmab_gym.competitive import most_pulled_arms, significant_arms
 from cmab_gym.history import CorrelatedHistory
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
 
 FIRST_PULLS = ("competitive", "all")
+REFERENCES = ("significant", "most-pulled")
 
 
 class CBandit(IndexAgent):
@@ -58,6 +61,9 @@ class CBandit(IndexAgent):
             policy that starts from a survey's means, and tables of ratings: correlations help
             early, and later an arm that they wrongly rule out costs more and more
             (docs/when-correlations-pay.md). Infinity, or a whole number, 1 or more.
+        reference: "significant" compares arms with every significant arm; "most-pulled" with the
+            arm that has the most pulls alone, as the first version of C-UCB did (Gupta, Joshi and
+            Yağan, arXiv:1808.05904). It rules out fewer arms. `log_factor` then has no effect.
     """
 
     history: CorrelatedHistory
@@ -69,6 +75,7 @@ class CBandit(IndexAgent):
         lower_bounds: bool = False,
         log_factor: float = math.inf,
         until: float = math.inf,
+        reference: str = "significant",
     ) -> None:
         super().__init__(policy)
         self.first_pulls = checks.choice("first_pulls", first_pulls, FIRST_PULLS)
@@ -77,13 +84,16 @@ class CBandit(IndexAgent):
             checks.positive("log_factor", log_factor, "it multiplies ln t; inf for t/K alone")
         self.log_factor = log_factor
         self.until = until if until == math.inf else checks.whole_number("until", until, 1)
+        self.reference = checks.choice("reference", reference, REFERENCES)
 
     def __repr__(self) -> str:
         first = "" if self.first_pulls == "competitive" else ", first_pulls='all'"
         lower = ", lower_bounds=True" if self.lower_bounds else ""
         factor = "" if self.log_factor == math.inf else f", log_factor={self.log_factor:g}"
         until = "" if self.until == math.inf else f", until={self.until}"
-        return f"{type(self).__name__}({self.policy!r}{first}{lower}{factor}{until})"
+        reference = "" if self.reference == "significant" else ", reference='most-pulled'"
+        options = f"{first}{lower}{factor}{until}{reference}"
+        return f"{type(self).__name__}({self.policy!r}{options})"
 
     def reset(
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
@@ -108,7 +118,10 @@ class CBandit(IndexAgent):
         return np.where(unpulled.any(axis=1, keepdims=True), unpulled, allowed)
 
     def _new_history(self, problem: BanditProblem, trials: int) -> CorrelatedHistory:
-        return CorrelatedHistory(problem, trials, self.lower_bounds, self.log_factor)
+        if self.reference == "most-pulled":
+            return CorrelatedHistory(problem, trials, self.lower_bounds, most_pulled_arms)
+        find = partial(significant_arms, log_factor=self.log_factor)
+        return CorrelatedHistory(problem, trials, self.lower_bounds, find)
 
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
         super()._learn(arms, rewards)

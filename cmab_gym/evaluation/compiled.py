@@ -156,19 +156,24 @@ class CompiledRun:
 def supports(agent: object, env: Any) -> bool:
     """Return whether the compiled loop supports an agent on an environment.
 
-    It supports exactly `IndexAgent` and `CBandit` (without `lower_bounds`) with exactly `UCB`,
-    `TS` or `WarmTS`, on environments that draw rewards by pulls and whose class declares
-    `compiled_loop`. A subclass, or an object with a method of its own, may do something else.
+    It supports exactly `IndexAgent` and `CBandit` (without `lower_bounds`, and with significant
+    arms as the reference) with exactly `UCB`, `TS` or `WarmTS`, on environments that draw rewards
+    by pulls and whose class declares `compiled_loop`. A subclass, or an object with a method of its
+    own, may do something else.
     """
     policy = getattr(agent, "policy", None)
     return (
         not any(_has_own_methods(each) for each in (agent, policy, env))
-        and (type(agent) is IndexAgent or (type(agent) is CBandit and not agent.lower_bounds))
+        and (type(agent) is IndexAgent or _is_plain_c_bandit(agent))
         and type(policy) in (UCB, TS, WarmTS)
         and bool(vars(type(env)).get("compiled_loop"))
         and getattr(env, "draws", None) == "pulls"
         and (type(policy) is not WarmTS or env.problem.survey_means is not None)  # else it raises
     )
+
+
+def _is_plain_c_bandit(agent: object) -> bool:
+    return type(agent) is CBandit and not agent.lower_bounds and agent.reference == "significant"
 
 
 def _has_own_methods(thing: object) -> bool:

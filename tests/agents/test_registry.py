@@ -44,7 +44,7 @@ class Half:
 IDEAS = {
     "baselines": "greedy epsilon-greedy explore-then-commit successive-elimination oracle",
     "optimism": "ucb ucb-tuned ucb-v moss anytime-moss kl-ucb kl-ucb++ empirical-kl-ucb bayes-ucb "
-    "imed empirical-imed",
+    "imed empirical-imed clipped-ucb",
     "sampling": "ts beta-ts dirichlet-ts npts gaussian-ts",
     "adversarial and gradient": "boltzmann gradient exp3 exp3-ix tsallis-inf",
     "heavy tails": "robust-ucb",

@@ -71,7 +71,7 @@ def test_lists_name_every_environment_and_agent(capsys, monkeypatch):
     assert by_name["ts"].endswith(" B=None beta=1.0")
     assert by_name["ppo"].endswith(" settings='tuned' horizon=5000 **overrides")
     for prefix in ("c-NAME", "tc-NAME"):
-        assert by_name[prefix].endswith(" log_factor=inf until=inf")
+        assert by_name[prefix].endswith(" until=inf reference='significant'")
     assert "do not rule out" in by_name["c-NAME"]
     assert "tightened" in by_name["tc-NAME"]
     assert "of every agent except random, ppo, a2c, dqn:" in out

@@ -33,7 +33,7 @@ class TightenedCBandit(CBandit):
     Source: `cmab_gym.agents.correlated.tightened.vectors`.
 
     Args:
-        policy, first_pulls, lower_bounds, log_factor, until: as in `CBandit`.
+        policy, first_pulls, lower_bounds, log_factor, until, reference: as in `CBandit`.
 
     Attributes:
         tight_bounds: the tightened pseudo-rewards; None if they cannot be computed.

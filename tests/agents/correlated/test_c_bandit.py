@@ -33,12 +33,14 @@ def rewards_for(model, arms, seed):
     return np.stack(columns, axis=1)
 
 
-def allowed_by_definition(problem, arms, rewards, log_factor):
-    """Section 3 of the paper for one trial, arm by arm."""
+def allowed_by_definition(problem, arms, rewards, log_factor, reference="significant"):
+    """Section 3 of the paper for one trial, arm by arm; or its first version's reference."""
     n_arms, t = problem.n_arms, len(arms)
     rewards_of = [[r for a, r in zip(arms, rewards, strict=True) if a == k] for k in range(n_arms)]
     mean = [float(np.mean(each)) for each in rewards_of]
     needed = min(t / n_arms, max(1, log_factor * np.log(t)))
+    if reference == "most-pulled":
+        needed = max(len(each) for each in rewards_of)
     significant = [k for k in range(n_arms) if len(rewards_of[k]) >= needed]
     support = problem.reward_support.tolist()
     best = max(mean[k] for k in significant)
@@ -66,12 +68,13 @@ def test_allowed_arms_are_those_of_the_papers_definition(data):
     model = data.draw(tabular_models())
     arms = data.draw(pull_histories(model))
     rewards = rewards_for(model, arms, data.draw(SEEDS))
-    log_factor = data.draw(st.sampled_from([np.inf, 1.3, 0.2]))
-    agent = c_ucb_after(model.problem, arms, rewards, log_factor=log_factor)
+    options = {"log_factor": data.draw(st.sampled_from([np.inf, 1.3, 0.2]))}
+    options["reference"] = data.draw(st.sampled_from(["significant", "most-pulled"]))
+    agent = c_ucb_after(model.problem, arms, rewards, **options)
     allowed, significant = agent.allowed_arms(), agent.history.significant
     for trial in range(2):
         expected, margin, leader, unknown = allowed_by_definition(
-            model.problem, arms[:, trial].tolist(), rewards[:, trial].tolist(), log_factor
+            model.problem, arms[:, trial].tolist(), rewards[:, trial].tolist(), **options
         )
         assert expected
         assert np.flatnonzero(significant[trial]).tolist() == expected
@@ -230,6 +233,22 @@ def test_the_factor_of_significance_is_a_parameter_of_an_agents_name():
     assert repr(make_agent("c-ucb(log_factor=8)")) == "CBandit(UCB(B=None), log_factor=8)"
     with pytest.raises(ValueError, match=r"log_factor=0: expected a number above 0"):
         make_agent("c-ucb(log_factor=0)")
+
+
+def test_the_most_pulled_arm_may_be_the_only_reference():
+    """Arm 1, of mean 1, is significant and rules arm 2 out; arm 0, pulled most, does not."""
+    table = np.ones((3, 3, 2))
+    table[np.arange(3), np.arange(3)] = [0, 1]
+    table[2, 1, 1] = 0.6
+    problem = BanditProblem(table, [0, 1], (0, 1))
+    pulls = [0, 1, 2, 0, 1, 0], [0, 1, 0, 1, 1, 1]  # means 2/3, 1, 0
+    assert c_ucb_after(problem, *pulls).allowed_arms().tolist() == [[True, True, False]]
+    first = c_ucb_after(problem, *pulls, reference="most-pulled")
+    assert first.history.significant.tolist() == [[True, False, False]]
+    assert first.allowed_arms().tolist() == [[True, True, True]]
+    assert repr(first) == "CBandit(UCB(B=None), reference='most-pulled')"
+    with pytest.raises(ValueError, match="unknown reference 'best': expected one of"):
+        make_agent("c-ucb(reference='best')")
 
 
 def test_pseudo_rewards_rule_arms_out_until_a_round():
