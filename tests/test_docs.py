@@ -15,7 +15,18 @@ from cmab_gym.cli import main
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = REPOSITORY / "README.md"
 PAGES = [README, *sorted((REPOSITORY / "docs").glob("*.md"))]
-LINKED = [*PAGES, REPOSITORY / "benchmarks/README.md", REPOSITORY / "envs_data/bundled/README.md"]
+LINKED = [
+    *PAGES,
+    *(
+        REPOSITORY / name
+        for name in (
+            "CONTRIBUTING.md",
+            "SECURITY.md",
+            "benchmarks/README.md",
+            "envs_data/bundled/README.md",
+        )
+    ),
+]
 SCHEDULER = "tcp://127.0.0.1:8786"
 INSTALLS = ("run", "test")  # marks of the blocks that make a virtual environment
 # Replacements that make long blocks short enough for a test.
