@@ -15,12 +15,14 @@ from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.loading import load_target
 from cmab_gym.agents.one_trial import Copies
 from cmab_gym.agents.registry import INDEX_AGENTS, agent_class, is_policy, split_prefix
+from cmab_gym.agents.rl.sb3_agent import SB3Agent
+from cmab_gym.agents.rl.sb3_file import is_sb3_file
 from cmab_gym.agents.rl.trained import TrainedAgent
 from cmab_gym.literals import read_keywords
 from cmab_gym.text import quoted
 
 AgentFactory = Callable[[], Agent]
-_TRAINED = ".zip"  # suffix of the files that `cmab-gym train` writes
+_TRAINED = ".zip"  # suffix of the files of `cmab-gym train` and stable-baselines3
 
 # The parameters behind the paper's figures 10 to 15, whose rewards are 1 to 5 stars: B = 5 for UCB
 # and the variance 4 / (n + 1) for Thompson sampling.
@@ -32,9 +34,9 @@ def make_agent(name: str, **parameters: Any) -> Agent:
 
     Args:
         name: a registered name ("c-ucb"), one with parameters ("c-ucb(B=5)"), a class of your own
-            ("my_file.py:MyAgent", "package.module:MyPolicy"), or a file that `cmab-gym train` wrote
-            ("model.zip"). The prefix "c-" gives the correlated version of an index policy, "tc-"
-            the one with tightened pseudo-rewards.
+            ("my_file.py:MyAgent", "package.module:MyPolicy"), or a file that `cmab-gym train` or
+            stable-baselines3 wrote ("model.zip"). The prefix "c-" gives the correlated version of
+            an index policy, "tc-" the one with tightened pseudo-rewards.
         parameters: passed to the policy or agent; they override those in the name.
 
     Raises:
@@ -170,7 +172,8 @@ def _named_factory(prefix: str, name: str, parameters: dict[str, Any]) -> AgentF
             )
         return _from_class(cls, prefix, parameters)
     if name.endswith(_TRAINED):
-        factory = _from_class(TrainedAgent, "", {"path": name, **parameters})
+        cls = SB3Agent if is_sb3_file(Path(name)) else TrainedAgent
+        factory = _from_class(cls, "", {"path": name, **parameters})
     else:
         factory = _from_class(agent_class(prefix + name), prefix, parameters)
     factory()  # so that a wrong parameter or a missing package raises at once

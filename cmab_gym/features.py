@@ -11,10 +11,23 @@ from cmab_gym.arrays import Float32Array, FloatArray
 
 UNPULLED_MEAN = 0.5  # the scaled mean of an arm without a pull: the middle of the rewards' interval
 
+CONTENTS = ("bounds", "phi", "table")  # kinds of pseudo-rewards that a learner may see
+
 
 def n_history_features(n_arms: int) -> int:
     """Return D, how many numbers `history_features` has of K arms: 4 K + 2."""
     return 4 * n_arms + 2
+
+
+def n_pseudo_reward_features(content: str, n_arms: int, n_rewards: int) -> int:
+    """Return how many numbers `CorrelatedHistory.pseudo_reward_features` has in a row.
+
+    Args:
+        content: one of `CONTENTS`.
+        n_arms: K.
+        n_rewards: R.
+    """
+    return {"bounds": n_arms, "phi": n_arms**2, "table": n_arms**2 * n_rewards}[content]
 
 
 def history_features(

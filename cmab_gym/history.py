@@ -13,7 +13,7 @@ from cmab_gym.competitive import (
     required_bound,
     significant_arms,
 )
-from cmab_gym.features import history_features
+from cmab_gym.features import history_features, reward_features
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pulled_sums import DenseSums, pulled_sums
 from cmab_gym.rows import pseudo_reward_rows
@@ -290,6 +290,19 @@ class CorrelatedHistory(History):
         """
         leaders = self.significant & (self._means == self.best_mean)
         return competitive_arms(bounds, required, leaders, self.unknown)
+
+    def pseudo_reward_features(self, content: str) -> Float32Array:
+        """Return pseudo-rewards, scaled by `reward_features`, float32 (B, D).
+
+        Args:
+            content: "bounds", D = K; "phi", D = K * K; or "table", the problem's, D = K * K * R.
+        """
+        if content == "table":
+            table = self.problem.pseudo_rewards
+            values: FloatArray = np.broadcast_to(table, (self._trial.size, *table.shape))
+        else:
+            values = self.bounds if content == "bounds" else self.phi
+        return reward_features(values, self.problem.reward_bounds)
 
     def _add(self, arms: IntArray, rewards: FloatArray, index: IntArray) -> None:
         super()._add(arms, rewards, index)

@@ -61,6 +61,7 @@ PRINTED = {
     "sweep sweep.yaml": "24 finished: sweep/summary.csv",
     "genre.zip": "genre.zip",
     "dqn(": "dqn",
+    "model.save(": "model.zip",
 }
 
 

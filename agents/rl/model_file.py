@@ -1,7 +1,7 @@
-"""The file of a trained agent: its weights, and a description of its training in JSON.
+"""The file of `cmab-gym train`: an agent's weights, and a description of its training in JSON.
 
-The file is not that of stable-baselines3's `save()`, which holds pickles: loading those can run any
-code. The weights in this file are read by torch's loader with `weights_only=True`.
+Unlike the file of stable-baselines3's `save()` (see `sb3_file`) it holds no pickles, which can run
+any code. The weights are read by torch's loader with `weights_only=True`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Mapping
 from os.path import isfile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from cmab_gym import checks
 from cmab_gym.agents.rl.extra import stable_baselines3
@@ -48,10 +48,7 @@ def read_description(path: Path) -> dict[str, Any]:
     """
     if not isfile(path):
         raise FileNotFoundError(f"{path} is not a file: expected one that `cmab-gym train` wrote")
-    expected = (
-        "expected an agent that `cmab-gym train` wrote; files of stable-baselines3 are not "
-        "accepted, since loading them can run any code"
-    )
+    expected = "expected an agent that `cmab-gym train` or stable-baselines3's save() wrote"
     with reading(str(path), expected):
         with zipfile.ZipFile(path) as archive:
             description = dict(json.loads(archive.read(_DESCRIPTION)))
@@ -77,17 +74,28 @@ def read_network(path: Path) -> Any:
     width = read_description(path)["width"]
     stable_baselines3()
 
-    import torch
-
     from cmab_gym.agents.rl.arm_networks import ArmScores
 
     with reading(str(path), "expected usable weights; train again"):
         network = ArmScores(width)
         with zipfile.ZipFile(path) as archive:
             file = io.BytesIO(archive.read(_WEIGHTS))
-        weights = torch.load(file, map_location="cpu", weights_only=True)
+        weights = read_weights(file)
         own = {key.removeprefix(_ACTOR): value for key, value in weights.items() if _ACTOR in key}
         network.load_state_dict(own)
-        if not all(torch.isfinite(value).all() for value in own.values()):
-            raise ValueError("some are not finite")
     return network.double().eval()
+
+
+def read_weights(file: BinaryIO) -> dict[str, Any]:
+    """Read weights that torch saved, without running any code in the file.
+
+    Raises:
+        ValueError: some weights are not finite.
+        Exception: of torch; the file is damaged, or holds something else.
+    """
+    import torch
+
+    weights = dict(torch.load(file, map_location="cpu", weights_only=True))
+    if not all(torch.isfinite(value).all() for value in weights.values()):
+        raise ValueError("some are not finite")
+    return weights

@@ -1,22 +1,15 @@
-"""Trained agents that no longer learn: `make_agent("model.zip")`."""
+"""Agents of `cmab-gym train`: `make_agent("model.zip")`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-from numpy.random import Generator
-
-from cmab_gym.agents.api import checks_round, set_by_reset
-from cmab_gym.agents.argmax import argmax_with_random_ties
+from cmab_gym.agents.rl.frozen import FrozenAgent
 from cmab_gym.agents.rl.model_file import read_description, read_network
-from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.history import History
-from cmab_gym.problem import BanditProblem
-from cmab_gym.streams import TrialStreams, as_streams
+from cmab_gym.arrays import Float32Array
 
 
-class TrainedAgent:
+class TrainedAgent(FrozenAgent):
     """Plays the policy that `cmab-gym train` learned, from the history of each trial alone.
 
     It plays any number of arms, not only the number of its training.
@@ -38,44 +31,13 @@ class TrainedAgent:
     Source: Duan et al. (2016) and Wang et al. (2016) for learning to play bandits.
     """
 
-    _history: History = set_by_reset()
-    _playing: tuple[BanditProblem, int] = set_by_reset()
-
     def __init__(self, path: str | Path, greedy: bool = False) -> None:
-        self.path, self.greedy = Path(path), greedy
+        self.path = Path(path)
         self.description = read_description(self.path)
-        self._network = read_network(self.path)
+        super().__init__(read_network(self.path), greedy)
 
     def __repr__(self) -> str:
         return f"TrainedAgent({str(self.path)!r}, greedy={self.greedy})"
 
-    def reset(
-        self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
-    ) -> None:
-        """Begin new trials: see `Agent.reset`."""
-        self._history = History(problem, trials)
-        self._playing = problem, trials
-        self._rng = as_streams(rng, trials)
-
-    def act(self) -> IntArray:
-        """Choose an arm for each trial, int64 (B,)."""
-        from cmab_gym.agents.rl.arm_networks import scores_of
-
-        features = self._history.features(self.description["horizon"])
-        scores = scores_of(self._network, features)
-        if self.greedy:
-            # Rounding makes arms with the same history tie, whatever the batch size.
-            return argmax_with_random_ties(np.round(scores, 9), self._rng.uniform())
-        return _drawn(scores, self._rng.uniform())
-
-    @checks_round
-    def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Add the rewards to the history."""
-        self._history.update(arms, rewards)
-
-
-def _drawn(scores: FloatArray, uniform: FloatArray) -> IntArray:
-    """Draw arms (B,) from the softmax of the scores (B, K), with uniform numbers (B,)."""
-    cumulative = np.exp(scores - scores.max(axis=1, keepdims=True)).cumsum(axis=1)
-    arms: IntArray = (cumulative[:, :-1] <= uniform[:, None] * cumulative[:, -1:]).sum(axis=1)
-    return arms
+    def _features(self) -> Float32Array:
+        return self._history.features(self.description["horizon"])

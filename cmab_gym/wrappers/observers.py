@@ -16,11 +16,16 @@ from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, Float32Array, FloatArray, IntArray
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
-from cmab_gym.features import n_history_features, reward_features, scaled_rewards
+from cmab_gym.features import (
+    CONTENTS,
+    n_history_features,
+    n_pseudo_reward_features,
+    reward_features,
+    scaled_rewards,
+)
 from cmab_gym.history import CorrelatedHistory, History
 from cmab_gym.late_rewards import Arrivals, RoundQueue
 
-CONTENTS = ("bounds", "phi", "table")
 State = TypeVar("State")
 
 
@@ -118,7 +123,7 @@ class PseudoRewardObserver(Observer[CorrelatedHistory]):
         if content != "bounds":
             self._problem.rows.table(f"content={content!r}")
         n_arms, n_rewards = self._problem.n_arms, self._problem.reward_support.size
-        added = {"bounds": n_arms, "phi": n_arms**2, "table": n_arms**2 * n_rewards}[content]
+        added = n_pseudo_reward_features(content, n_arms, n_rewards)
         low, high = np.zeros(added, np.float32), np.ones(added, np.float32)
         self._keeps_inner = False
         if isinstance(inner, Box) and len(inner.shape) == 1 and inner.dtype == np.float32:
@@ -133,14 +138,8 @@ class PseudoRewardObserver(Observer[CorrelatedHistory]):
         self._state.update(arms, rewards)
 
     def _observation(self, state: CorrelatedHistory, inner: AnyArray) -> Float32Array:
-        added = reward_features(self._pseudo_rewards(state), self._problem.reward_bounds)
+        added = state.pseudo_reward_features(self._content)
         return np.append(inner, added, axis=1) if self._keeps_inner else added
-
-    def _pseudo_rewards(self, state: CorrelatedHistory) -> FloatArray:
-        if self._content == "table":
-            table = self._problem.pseudo_rewards
-            return np.broadcast_to(table, (self._trials, *table.shape))
-        return state.bounds if self._content == "bounds" else state.phi
 
 
 class RoundRewardsObserver(Observer[list[Float32Array]]):

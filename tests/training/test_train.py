@@ -161,7 +161,7 @@ def test_wrong_files_are_refused(model, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none.zip is not a file: expected one that"):
         make_agent(str(tmp_path / "none.zip"))
     (tmp_path / "text.zip").write_text("not a zip")
-    with pytest.raises(ValueError, match="expected an agent that `cmab-gym train` wrote"):
+    with pytest.raises(ValueError, match="expected an agent that `cmab-gym train` or"):
         make_agent(str(tmp_path / "text.zip"))
     later = changed(model, tmp_path / "later.zip", cmab_gym_json='{"format": 99}')
     with pytest.raises(ValueError, match="has the format 99: expected 1"):
@@ -186,15 +186,3 @@ def _saved(torch, thing):
     buffer = io.BytesIO()
     torch.save(thing, buffer)
     return buffer.getvalue()
-
-
-def test_files_of_stable_baselines3_are_refused(tmp_path):
-    import gymnasium as gym
-    import stable_baselines3
-
-    model = stable_baselines3.A2C("MlpPolicy", gym.make("CMAB-Tabular-v0"), device="cpu")
-    model.save(tmp_path / "theirs.zip")
-    with pytest.raises(
-        ValueError, match=r"expected an agent that `cmab-gym train` wrote; .*run any code"
-    ):
-        make_agent(str(tmp_path / "theirs.zip"))
