@@ -18,6 +18,7 @@ from process import peak_gigabytes
 from cmab_gym import make_agent
 from cmab_gym.evaluation.batch import find_environment, make_environment
 from cmab_gym.evaluation.compiled import CompiledRun
+from cmab_gym.evaluation.record import Record
 from cmab_gym.streams import TrialStreams
 
 LOOPS = {"compiled": "1", "NumPy": "0"}  # with the extra `fast`, and without
@@ -104,7 +105,8 @@ class Player:
         self.agent: Any = make_agent(name)
         self.streams = TrialStreams.for_trials(0, range(trials))
         self.agent.reset(self.env.unwrapped.problem, trials, self.streams)
-        self.whole = CompiledRun.of(self.agent, self.env, self.streams, (HORIZON,))
+        record = Record(self.env.unwrapped.model, trials, (HORIZON,))
+        self.whole = CompiledRun.of(self.agent, self.env, self.streams, record)
 
     @property
     def t(self) -> int:

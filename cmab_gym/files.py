@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
@@ -60,8 +60,12 @@ def write_whole(path: Path, write: Write) -> None:
     write_all({path: write})
 
 
-def write_all(files: Mapping[Path, Write]) -> None:
+def write_all(files: Mapping[Path, Write], delete: Iterable[Path] = ()) -> None:
     """Write all files under temporary names, then rename them in the order given.
+
+    Args:
+        files: how to write each file.
+        delete: files to delete before the first is renamed, if they exist.
 
     Raises:
         OSError: a file cannot be written; the error names it, and no file has changed.
@@ -70,6 +74,8 @@ def write_all(files: Mapping[Path, Write]) -> None:
     try:
         for path, write in files.items():
             _naming(path, write, parts[path])
+        for path in delete:
+            path.unlink(missing_ok=True)
         for path, part in parts.items():
             _naming(path, part.replace, path)
     finally:

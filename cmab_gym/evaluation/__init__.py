@@ -1,12 +1,12 @@
 """Compare agents on an environment: `evaluate`, `compare`, `identify`, `sweep`, and results."""
 
 from cmab_gym.evaluation.agent_checker import check_agent
+from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.compare import Comparison, Pair, compare
 from cmab_gym.evaluation.evaluate import evaluate
 from cmab_gym.evaluation.identify import Identification, identify
 from cmab_gym.evaluation.plot import plot_regret
 from cmab_gym.evaluation.results import (
-    AgentRun,
     EvaluationError,
     EvaluationInterrupted,
     Results,

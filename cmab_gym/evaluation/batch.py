@@ -20,8 +20,10 @@ from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation import worker
+from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.compiled import CompiledRun
-from cmab_gym.evaluation.results import AgentRun
+from cmab_gym.evaluation.memory import peak_memory
+from cmab_gym.evaluation.record import Record
 from cmab_gym.evaluation.time_limit import TimeLimit
 from cmab_gym.late_rewards import Arrivals, RoundQueue
 from cmab_gym.models.base import BanditModel
@@ -58,6 +60,7 @@ class Batch:
         timeout: seconds that the agent may take for a round; None sets no limit. Only worker
             processes obey it.
         arrivals: when the agent gets its rewards.
+        record_pulls: whether to record the pulls of each arm.
     """
 
     label: str
@@ -69,6 +72,7 @@ class Batch:
     seed: int
     timeout: float | None = None
     arrivals: Arrivals = field(default_factory=Arrivals)
+    record_pulls: bool = True
 
     def where(self) -> str:
         """Name the trials, for an error message."""
@@ -147,6 +151,7 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
     context = ErrorContext(batch)
     report = _Report(progress or (lambda rounds: None), n_trials)
     limit = TimeLimit(batch.timeout, worker.replies)
+    record = Record(env.unwrapped.model, n_trials, batch.checkpoints, batch.record_pulls)
     start = time.perf_counter()
     try:
         with context:
@@ -156,7 +161,7 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
             streams = TrialStreams.for_trials(batch.seed, batch.trials)
             compiled = None
             if batch.arrivals.at_once:
-                compiled = CompiledRun.of(agent, env, streams, batch.checkpoints)
+                compiled = CompiledRun.of(agent, env, streams, record)
             else:
                 _check_copes_with_late_rewards(agent)
             if compiled is None:
@@ -164,9 +169,9 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
                 agent.reset(_problem_for(agent, env.unwrapped.model, rounds), n_trials, streams)
         start = time.perf_counter()  # after the agent's imports and compilation
         if compiled is not None:
-            recorded = _run_compiled(compiled, rounds, report)
+            _run_compiled(compiled, rounds, report)
         else:
-            recorded = _run_rounds(batch, env, agent, context, report, limit)
+            _run_rounds(batch, env, agent, record, context, report, limit)
     except AgentError as error:
         seconds = time.perf_counter() - start
         return AgentRun.failed(
@@ -174,8 +179,17 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
         )
     finally:
         limit.stop()
-    seconds = time.perf_counter() - start
-    return AgentRun(batch.label, *recorded, seconds, first_trial=batch.trials.start)
+    return AgentRun(
+        batch.label,
+        record.regret,
+        record.best_arm_pulls,
+        time.perf_counter() - start,
+        first_trial=batch.trials.start,
+        reward=record.reward,
+        competitive=record.competitive,
+        pulls=record.arm_pulls(),
+        peak_memory=peak_memory(),
+    )
 
 
 def _problem_for(agent: Agent, model: BanditModel, rounds: int) -> BanditProblem:
@@ -212,51 +226,40 @@ def forget_variables(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-def _run_compiled(
-    compiled: CompiledRun, rounds: int, report: _Report
-) -> tuple[FloatArray, IntArray]:
+def _run_compiled(compiled: CompiledRun, rounds: int, report: _Report) -> None:
     """Run the compiled loop to the end."""
     t = 0
     while t < rounds:
         t = compiled.play()
         report(t, at_end=t == rounds)
-    return compiled.regret, compiled.best_arm_pulls
 
 
 def _run_rounds(
     batch: Batch,
     env: Any,
     agent: Agent,
+    record: Record,
     context: ErrorContext,
     report: _Report,
     limit: TimeLimit,
-) -> tuple[FloatArray, IntArray]:
+) -> None:
     """Run round by round."""
     n_trials, rounds = len(batch.trials), batch.checkpoints[-1]
-    model = env.unwrapped.model
-    best = model.best_arms.astype(np.int64)
-    best_pulls = np.zeros(n_trials, dtype=np.int64)
-    regret = np.empty((n_trials, len(batch.checkpoints)))
-    best_arm_pulls = np.empty((n_trials, len(batch.checkpoints)), dtype=np.int64)
-    checkpoint, update = 0, unchecked_update(agent)
+    n_arms, update = env.unwrapped.model.n_arms, unchecked_update(agent)
     queue = RoundQueue[tuple[IntArray, FloatArray]](batch.arrivals)
     for t in range(1, rounds + 1):
         context.round = t
         limit.start_round()
         with context:
             # A copy, since the agent may change its array later.
-            arms = checks.arms_in_range("act()", agent.act(), n_trials, model.n_arms).copy()
+            arms = checks.arms_in_range("act()", agent.act(), n_trials, n_arms).copy()
         _, rewards, _, _, info = env.step(arms)
-        best_pulls += best[arms]
         with context:
+            record.add(t, arms, rewards, info["regret"], agent)
             for arrived in queue.add((arms, rewards)):
                 update(*arrived)
-        if t == batch.checkpoints[checkpoint]:
-            regret[:, checkpoint], best_arm_pulls[:, checkpoint] = info["regret"], best_pulls
-            checkpoint += 1
         if t % _CLOCK_EVERY == 0 or t == rounds:
             report(t, at_end=t == rounds)
-    return regret, best_arm_pulls
 
 
 class _Report:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from cmab_gym.agents.make import without_file
+from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.batch import Batch, OnProgress, run_batch
 from cmab_gym.evaluation.local import run_in_processes
-from cmab_gym.evaluation.results import AgentRun
 from cmab_gym.user_code import is_of_user
 from cmab_gym.versions import version_of
 

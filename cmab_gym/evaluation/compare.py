@@ -15,8 +15,10 @@ import numpy as np
 from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
 from cmab_gym.evaluation.comparison import compare_paired, describe, fewest_trials, holm
+from cmab_gym.evaluation.joining import what_decides
 from cmab_gym.evaluation.plot import default_title
-from cmab_gym.evaluation.results import TABLE, WIDEST_NAME, Results, as_json, short_labels
+from cmab_gym.evaluation.results import WIDEST_NAME, Results, short_labels
+from cmab_gym.evaluation.results_file import TABLE
 from cmab_gym.text import shown
 
 if TYPE_CHECKING:
@@ -210,7 +212,7 @@ def _trials_by_agent(every: Iterable[Results]) -> dict[str, dict[tuple[int, int]
         seed = int(results.manifest.get("seed", 0))
         for run in results.finished:
             own = found.setdefault(run.label, {})
-            for trial, regret in enumerate(run.regret[:, -1].tolist()):
+            for trial, regret in zip(run.trials, run.regret[:, -1].tolist(), strict=True):
                 if own.setdefault((seed, trial), regret) != regret:
                     raise ValueError(
                         f"agent {run.label!r} has two different results for trial {trial} of seed "
@@ -248,22 +250,7 @@ def _environment(results: Results) -> str:
 
 
 def _decides(results: Results) -> dict[str, str]:
-    """Return all that decides the rewards of a trial except for its seed and index, as JSON."""
-    manifest = results.manifest
-    decides = {
-        "environment": manifest.get("env_id"),
-        "keyword arguments": manifest.get("all_env_kwargs"),
-        "draws": manifest.get("draws"),
-        "rounds": results.checkpoints[-1],
-        "delay": manifest.get("delay", 0),
-        "rewards_every": manifest.get("rewards_every", 1),
-        "arms": manifest.get("arm_names"),
-        "means": manifest.get("means"),
-        "version of cmab-gym": manifest.get("versions", {}).get("cmab-gym"),
-    }
-    return {
-        what: json.dumps(value, sort_keys=True, default=as_json) for what, value in decides.items()
-    }
+    return what_decides(results.manifest, results.checkpoints[-1])
 
 
 def results_in(folder: str | Path) -> list[Results]:

@@ -20,9 +20,10 @@ from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.agents.survey.warm_ts import WarmTS
-from cmab_gym.arrays import FloatArray, IntArray, frozen, read_only
+from cmab_gym.arrays import IntArray, frozen, read_only
 from cmab_gym.competitive import significant_pulls
 from cmab_gym.envs.vector import BanditVectorEnv
+from cmab_gym.evaluation.record import Record
 from cmab_gym.models.draws import ContinuousStacks, RewardSource, Stacks
 from cmab_gym.problem import BanditProblem, scale_of
 from cmab_gym.rows import DenseRows, LazyRows, PseudoRewardRows, SparseStore
@@ -42,12 +43,11 @@ class CompiledRun:
         agent: an agent that `supports` accepts.
         env: an environment that it accepts, after its reset.
         streams: the agent's random numbers.
-        checkpoints: the rounds at which scores are recorded, increasing; the last is the horizon.
+        record: a new one of the model and the trials, whose last checkpoint is the horizon.
 
     Attributes:
         t: rounds so far.
-        regret: float64 (B, C), the sum of gaps at each checkpoint.
-        best_arm_pulls: int64 (B, C), pulls of a best arm at each.
+        record: as given; complete at the horizon.
     """
 
     def __init__(
@@ -55,14 +55,12 @@ class CompiledRun:
         agent: IndexAgent,
         env: BanditVectorEnv,
         streams: TrialStreams,
-        checkpoints: Sequence[int],
+        record: Record,
     ) -> None:
         model = env.model
         policy: Any = agent.policy
-        trials, self._horizon = env.num_envs, checkpoints[-1]
-        self.t = 0
-        self.regret: FloatArray = np.zeros((trials, len(checkpoints)))
-        self.best_arm_pulls: IntArray = np.zeros((trials, len(checkpoints)), dtype=np.int64)
+        trials, self._horizon = env.num_envs, record.checkpoints[-1]
+        self.t, self.record = 0, record
         self._source, self._rows = env.reward_source, model.problem.rows
         self._scale = scale_of(policy.B, model.problem)
         self._log_factor = getattr(agent, "log_factor", math.inf)
@@ -71,33 +69,38 @@ class CompiledRun:
         if isinstance(policy, TS | WarmTS):
             self._normals = streams.normal_generators(model.n_arms)
         shape, loop = (trials, model.n_arms), _loop()
+        pulls = record.pulls if record.pulls.size else np.zeros(shape, np.int64)
+        if isinstance(agent, CBandit):
+            record.count_competitive()
         self._run = loop.Run(
-            loop.ArmStatistics(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape)),
+            loop.ArmStatistics(pulls, np.zeros(shape), np.zeros(shape)),
             _policy(policy, model.problem),
             _bounds(agent, self._rows, trials),
             _rewards(self._source, model.problem),
             loop.Scores(
                 read_only(model.gaps),
                 frozen(model.best_arms),
-                np.array(checkpoints),
-                self.regret,
-                self.best_arm_pulls,
+                np.array(record.checkpoints),
+                record.regret,
+                record.best_arm_pulls,
+                record.reward,
+                record.competitive,
+                record.last,
             ),
         )
-
         self._scratch = loop.Scratch(
             *(np.zeros(model.n_arms, kind) for kind in (float,) * 4 + (bool, int, int))
         )
 
     @classmethod
     def of(
-        cls, agent: Agent, env: Any, streams: TrialStreams, checkpoints: Sequence[int]
+        cls, agent: Agent, env: Any, streams: TrialStreams, record: Record
     ) -> CompiledRun | None:
         """Return the compiled run of an agent on an environment; None if NumPy must run it."""
         if not (isinstance(agent, IndexAgent) and supports(agent, env) and is_enabled()):
             return None
         try:
-            run = cls(agent, env, streams, checkpoints)
+            run = cls(agent, env, streams, record)
             run._play_none()
         # Any error, such as a damaged or full cache on the disk, falls back to NumPy.
         except Exception as error:
@@ -113,7 +116,7 @@ class CompiledRun:
 
     def play(self) -> int:
         """Play some rounds, at most up to the horizon, and return how many were played so far."""
-        trials, n_rounds, normals = len(self.regret), self._horizon - self.t, self._normals
+        trials, n_rounds, normals = len(self._uniforms), self._horizon - self.t, self._normals
         if self.t == 0 and not self._run.policy.ranks_unpulled:  # the index is not used
             n_rounds, normals = 1, None
         each = 1 if normals is None else 1 + self._rows.n_arms  # random numbers of a round

@@ -94,8 +94,9 @@ class Scores(NamedTuple):
     """What is recorded of each trial at the checkpoints.
 
     gaps float64 (K,) and best_arms bool (K,) of the model; checkpoints int64 (C,), rounds,
-    increasing, the last one the horizon; the sum of gaps at each, regret float64 (B, C), and
-    best_arm_pulls int64 (B, C). The last column holds the sums so far.
+    increasing, the last one the horizon; the arrays of `Record`: regret and reward float64 (B, C),
+    best_arm_pulls int64 (B, C), whose last column holds the sums so far; competitive int64 (B, C),
+    empty for an agent that rules no arms out; and last int64 (B, K), empty if it is not recorded.
     """
 
     gaps: FloatArray
@@ -103,6 +104,9 @@ class Scores(NamedTuple):
     checkpoints: IntArray
     regret: FloatArray
     best_arm_pulls: IntArray
+    reward: FloatArray
+    competitive: IntArray
+    last: IntArray
 
 
 class Run(NamedTuple):
@@ -243,7 +247,7 @@ def _play_trial(g: int, run: Run, part: Part, scratch: Scratch) -> None:
             significant = own.pulls[arm] >= part.needed[i + 1]
             _add_row(arm, significant, own, bounds, scratch.row)
             changed = (significant and not scratch.significant[arm]) or now + 1 == first
-        checkpoint = _record(row, arm, now + 1, checkpoint, scores)
+        checkpoint = _record(row, arm, reward, now + 1, checkpoint, scores, scratch.value)
         part.done[g] = i + 1
 
 
@@ -452,12 +456,21 @@ def _count_pull(arm: int, reward: float, own: _Trial) -> None:
 
 
 @_inlined
-def _record(row: int, arm: int, t: int, checkpoint: int, scores: Scores) -> int:
+def _record(
+    row: int, arm: int, reward: float, t: int, checkpoint: int, scores: Scores, index: FloatArray
+) -> int:
     """Add a pull to the scores; return the position of the next checkpoint."""
     scores.regret[row, -1] += scores.gaps[arm]
     scores.best_arm_pulls[row, -1] += scores.best_arms[arm]
+    scores.reward[row, -1] += reward
+    if scores.last.size:
+        scores.last[row, arm] = t
     if t == scores.checkpoints[checkpoint]:
         scores.regret[row, checkpoint] = scores.regret[row, -1]
         scores.best_arm_pulls[row, checkpoint] = scores.best_arm_pulls[row, -1]
+        scores.reward[row, checkpoint] = scores.reward[row, -1]
+        if scores.competitive.size:
+            for each in range(index.size):
+                scores.competitive[row, checkpoint] += index[each] > -np.inf
         checkpoint += 1
     return checkpoint

@@ -8,6 +8,7 @@ from typing import Any, Literal, NoReturn
 
 from cmab_gym import checks
 from cmab_gym.agents.make import agent_factory
+from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.batch import (
     Batch,
     OnProgress,
@@ -17,7 +18,6 @@ from cmab_gym.evaluation.batch import (
 )
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
 from cmab_gym.evaluation.results import (
-    AgentRun,
     EvaluationError,
     EvaluationInterrupted,
     Results,
@@ -48,6 +48,8 @@ def evaluate(
     wait_for_workers: float = WAIT_FOR_WORKERS,
     delay: int = 0,
     rewards_every: int = 1,
+    first_trial: int = 0,
+    record_pulls: bool = True,
     **others: NoReturn,
 ) -> Results:
     """Run every agent on the same trials and record its regret.
@@ -81,6 +83,10 @@ def evaluate(
         delay: how many rounds later the agents get each reward.
         rewards_every: they get rewards only after every so many rounds, all those that are due.
             Agents that need each reward before the next pull, such as "exp3" and "ppo", then fail.
+        first_trial: index of the first trial, for trials to add to earlier ones by
+            `Results.concat`.
+        record_pulls: whether to record how often and when each trial pulled each arm. Takes about
+            32 bytes for each arm that a trial pulls.
         others: refused, with a message that names `env_kwargs`.
 
     Returns:
@@ -101,6 +107,7 @@ def evaluate(
     rounds = checks.whole_number("rounds", rounds, 1)
     trials = checks.whole_number("trials", trials, 1)
     seed = checks.whole_number("seed", seed, 0)
+    first_trial = checks.whole_number("first_trial", first_trial, 0)
     checks.choice("on_error", on_error, ("raise", "keep"))
     kwargs = dict(env_kwargs or {})
     given = _labels(agents)
@@ -115,15 +122,19 @@ def evaluate(
         # Made here, so that a wrong argument raises before anything runs.
         env = make_environment(spec, size, rounds, kwargs)
         batches = [
-            Batch(label, make, trial_range, spec, kwargs, at, seed, timeout, arrivals)
+            Batch(
+                *(label, make, trial_range, spec, kwargs, at, seed, timeout, arrivals),
+                record_pulls,
+            )
             for label, make in factories.items()
-            for trial_range in trial_ranges(trials, size)
+            for trial_range in trial_ranges(trials, size, first_trial)
         ]
         manifest = {
             **describe_environment(env_id, kwargs, env),
             "agents": {label: label_of(agent) for label, agent in given.items()},
             "rounds": rounds,
             "trials": trials,
+            "first_trial": first_trial,
             "seed": seed,
             "delay": delay,
             "rewards_every": rewards_every,
@@ -192,9 +203,10 @@ def _can_be_saved(label: Any) -> bool:
         return False
 
 
-def trial_ranges(trials: int, size: int) -> list[range]:
+def trial_ranges(trials: int, size: int, first_trial: int = 0) -> list[range]:
     """Divide the trials into ranges of `size`; the last may be shorter."""
-    return [range(first, min(first + size, trials)) for first in range(0, trials, size)]
+    stop = first_trial + trials
+    return [range(first, min(first + size, stop)) for first in range(first_trial, stop, size)]
 
 
 def checkpoint_rounds(

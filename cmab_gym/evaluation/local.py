@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.batch import (
     Batch,
     OnProgress,
@@ -13,7 +14,6 @@ from cmab_gym.evaluation.batch import (
     run_batch,
 )
 from cmab_gym.evaluation.processes import TimeUp, WorkerEnded, outcomes
-from cmab_gym.evaluation.results import AgentRun
 
 
 def run_serially(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.evaluation.results import AgentRun, Results, short_labels, standard_deviation
+from cmab_gym.evaluation.agent_run import AgentRun
+from cmab_gym.evaluation.results import Results, short_labels, standard_deviation
 from cmab_gym.files import write_whole
 from cmab_gym.text import drawn
 

@@ -1,100 +1,28 @@
-"""`Results`: the results of an evaluation, as a table and as files."""
+"""`Results`: the results of an evaluation, as tables and as files."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
-from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cmab_gym.arrays import AnyArray, FloatArray, IntArray
-from cmab_gym.evaluation.parquet import read_table, write_table
-from cmab_gym.evaluation.processes import RemoteTraceback
-from cmab_gym.files import checksum, reading, write_all
+from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.evaluation import results_file
+from cmab_gym.evaluation.agent_run import AgentRun
+from cmab_gym.evaluation.arm_pulls import ArmPulls
+from cmab_gym.evaluation.joining import check_same_task, joined_manifest, joined_runs
 from cmab_gym.text import shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TABLE, MANIFEST = "results.parquet", "manifest.json"
-PICTURES = ("regret.png", "regret.svg", "regret.pdf")
 WIDEST_NAME = 60  # columns of a terminal
-_TEXT, _DIGEST = "cmab_gym_manifest", "cmab_gym_sha256"  # keys of the table's metadata
-_SUMMARY = ["agent", "regret", "sd", "low", "high", "best_arm_share", "rounds_per_second"]
-
-
-@dataclass(frozen=True, eq=False)
-class AgentRun:
-    """What one agent did in some trials.
-
-    Args:
-        label: its name.
-        regret: float64 (trials, checkpoints), the sum of gaps so far; no rows after a failure.
-        best_arm_pulls: int64 (trials, checkpoints), pulls of a best arm so far.
-        seconds: time that its rounds took, summed over workers, without making environment and
-            agent.
-        failure: why it ended early, naming agent, trial and round; "" if it did not.
-        first_trial: index of the trial of the first row.
-        cause: the error that the agent raised, if that is the reason; it is not saved.
-    """
-
-    label: str
-    regret: FloatArray
-    best_arm_pulls: IntArray
-    seconds: float
-    failure: str = ""
-    first_trial: int = 0
-    cause: BaseException | None = None
-
-    @classmethod
-    def failed(
-        cls,
-        label: str,
-        failure: str,
-        seconds: float = 0.0,
-        first_trial: int = 0,
-        cause: BaseException | None = None,
-    ) -> AgentRun:
-        """Return the run of an agent that did not finish, without rows."""
-        nothing = np.empty((0, 0))
-        return cls(label, nothing, nothing.astype(np.int64), seconds, failure, first_trial, cause)
-
-    def to_send(self) -> AgentRun:
-        """Return the same run for another process, where a traceback arrives only as text."""
-        if self.cause is None or isinstance(self.cause, RemoteTraceback):
-            return self
-        return replace(self, cause=RemoteTraceback("\n" + "".join(format_exception(self.cause))))
-
-    @classmethod
-    def joined(cls, label: str, parts: Iterable[AgentRun], trials: int) -> AgentRun:
-        """Put the runs of one agent on batches of trials together.
-
-        Args:
-            label: the agent's; runs of other agents are ignored.
-            parts: its runs, in any order.
-            trials: how many trials there should be.
-
-        Returns:
-            The whole run; if a part failed or is missing, a failed run with the first failure.
-        """
-        own = sorted((part for part in parts if part.label == label), key=lambda p: p.first_trial)
-        seconds = sum(part.seconds for part in own)
-        failed = [part for part in own if part.failure]
-        if failed:
-            return cls.failed(label, failed[0].failure, seconds, cause=failed[0].cause)
-        done = sum(len(part.regret) for part in own)
-        if done < trials:
-            reason = f"interrupted, {done} of {trials} trials had finished"
-            return cls.failed(label, f"agent {label!r}: {reason}", seconds)
-        regret = np.concatenate([part.regret for part in own])
-        pulls = np.concatenate([part.best_arm_pulls for part in own])
-        return cls(label, regret, pulls, seconds)
+_PRINTED = ["agent", "regret", "sd", "low", "high", "best_arm_share", "rounds_per_second"]
+_SUMMARY = [*_PRINTED, "area", "reward"]
 
 
 class EvaluationError(ValueError):
@@ -144,9 +72,54 @@ class Results:
         return f"<Results on {where}: {labels}, {self.checkpoints[-1]} rounds>"
 
     def __str__(self) -> str:
-        table = self.summary()
+        table = self.summary()[_PRINTED]
         table["agent"] = table["agent"].map(partial(shown, most=WIDEST_NAME))
-        return f"{self!r}\n{table.to_string(index=False, float_format='%.2f')}"
+        text = table.to_string(index=False, float_format="%.2f")
+        return "\n".join([repr(self), text, *map(shown, self.failures.values())])
+
+    def __add__(self, other: Results) -> Results:
+        """Join two results: see `concat`."""
+        return Results.concat([self, other])
+
+    @classmethod
+    def concat(cls, parts: Iterable[Results]) -> Results:
+        """Join results of one task: other agents, and further trials of the same agents.
+
+        The numbers are those that one evaluation would have given. An agent that failed or was
+        interrupted is replaced by its finished run, if one of the parts has it.
+
+        Args:
+            parts: at least one, in the order of the agents; the trials may be in any order.
+
+        Raises:
+            ValueError: the parts differ in environment, keyword arguments, rounds, checkpoints,
+                seed, delay or version; an agent has a trial twice; or agents have other trials than
+                others.
+
+        Examples:
+            >>> from cmab_gym import Results, evaluate
+            >>> ucb = evaluate("CMAB-Tabular-v0", ["ucb"], 100, trials=5)
+            >>> both = ucb + evaluate("CMAB-Tabular-v0", ["c-ucb"], 100, trials=5)
+            >>> more = evaluate("CMAB-Tabular-v0", ["ucb", "c-ucb"], 100, trials=3, first_trial=5)
+            >>> (both + more).trials
+            range(0, 8)
+        """
+        every = list(parts)
+        if not every:
+            raise ValueError("no results: expected at least one")
+        check_same_task([(each.manifest, each.checkpoints) for each in every])
+        runs = joined_runs([(each.runs, each.trials) for each in every])
+        starts, stops = zip(*((each.trials.start, each.trials.stop) for each in every), strict=True)
+        trials = range(min(starts), max(stops))
+        manifest = joined_manifest([each.manifest for each in every], runs, trials)
+        return cls(every[0].checkpoints, runs, manifest)
+
+    @property
+    def trials(self) -> range:
+        """The indices of the trials."""
+        first = self.manifest.get("first_trial", 0)
+        played = max((len(run.regret) for run in self.runs), default=0)
+        return range(first, first + self.manifest.get("trials", played))
 
     @property
     def finished(self) -> tuple[AgentRun, ...]:
@@ -158,45 +131,146 @@ class Results:
         """The reason why each failed agent ended early, by label."""
         return {run.label: run.failure for run in self.runs if run.failure}
 
-    def regret(self, label: str) -> FloatArray:
-        """Return an agent's cumulative regret, float64 (trials, checkpoints).
+    def run(self, label: str) -> AgentRun:
+        """Return the run of an agent that finished.
 
         Raises:
             ValueError: no agent with this label finished.
         """
         for run in self.finished:
             if run.label == label:
-                return run.regret
+                return run
         finished = [run.label for run in self.finished]
         raise ValueError(f"no results of {label!r}: expected one of {finished}")
 
+    def regret(self, label: str) -> FloatArray:
+        """Return an agent's cumulative regret, float64 (trials, checkpoints).
+
+        Raises:
+            ValueError: no agent with this label finished.
+        """
+        return self.run(label).regret
+
+    def final(self, label: str) -> FloatArray:
+        """Return an agent's regret after the last round, float64 (trials,).
+
+        Raises:
+            ValueError: no agent with this label finished.
+        """
+        return self.run(label).regret[:, -1]
+
+    def area(self, label: str) -> FloatArray:
+        """Return the area under an agent's regret curve, float64 (trials,).
+
+        It is the sum of the regret over rounds, with straight lines between checkpoints, so that an
+        agent which learns early has less of it than one which ends with the same regret.
+
+        Raises:
+            ValueError: no agent with this label finished.
+        """
+        return area_under(self.checkpoints, self.run(label).regret)
+
+    def best_arm_share(self, label: str) -> FloatArray:
+        """Return the share of an agent's pulls that went to a best arm, float64 (trials,).
+
+        Raises:
+            ValueError: no agent with this label finished.
+        """
+        share: FloatArray = self.run(label).best_arm_pulls[:, -1] / self.checkpoints[-1]
+        return share
+
+    def reward(self, label: str) -> FloatArray:
+        """Return the sum of an agent's rewards so far, float64 (trials, checkpoints).
+
+        Raises:
+            ValueError: no agent with this label finished, or an older version of cmab-gym, which
+                did not record it, wrote the file.
+        """
+        run = self.run(label)
+        if run.reward.shape != run.regret.shape:
+            raise ValueError(f"the rewards of {label!r} were not recorded: run it again")
+        return run.reward
+
+    def competitive(self, label: str) -> IntArray:
+        """Return the size of an agent's competitive set, int64 (trials, checkpoints).
+
+        It is the number of arms among which the agent chose in the round of the checkpoint.
+
+        Raises:
+            ValueError: no agent with this label finished, or the agent rules no arms out.
+        """
+        run = self.run(label)
+        if run.competitive.shape != run.regret.shape:
+            raise ValueError(
+                f"{label!r} has no competitive set: expected a correlated agent, such as c-ucb"
+            )
+        return run.competitive
+
+    def pulls(self, label: str) -> IntArray:
+        """Return the pulls of each arm, int64 (trials, K).
+
+        Raises:
+            ValueError: no agent with this label finished, or the pulls were not recorded.
+        """
+        return self._arm_pulls(label).counts()
+
+    def last_pulls(self, label: str) -> IntArray:
+        """Return the round of the last pull of each arm, int64 (trials, K); 0 without a pull.
+
+        Raises:
+            ValueError: no agent with this label finished, or the pulls were not recorded.
+        """
+        return self._arm_pulls(label).last_rounds()
+
+    def _arm_pulls(self, label: str) -> ArmPulls:
+        pulls = self.run(label).pulls
+        if pulls is None:
+            raise ValueError(
+                f"the pulls of {label!r} were not recorded: run it again, with record_pulls=True"
+            )
+        return pulls
+
     def to_pandas(self) -> pd.DataFrame:
-        """Return a long frame: agent, trial, round, regret (so far), best_arm_pulls (so far)."""
+        """Return a long frame with one row for each agent, trial and checkpoint.
+
+        Columns: agent, trial, round; regret, best_arm_pulls and reward, the sums so far; and
+        competitive, the size of the competitive set, NaN for an agent that rules no arms out.
+        """
         import pandas as pd
 
-        return pd.DataFrame(self._columns())
+        return pd.DataFrame(results_file.score_columns(self.finished, self.checkpoints))
 
-    def _columns(self) -> dict[str, AnyArray]:
-        runs, checkpoints = self.finished, np.array(self.checkpoints)
-        sizes = [run.regret.size for run in runs]
-        trials = [np.repeat(np.arange(len(run.regret)), len(checkpoints)) for run in runs]
-        none = np.empty(0)  # so that the columns have types even without runs
-        return {
-            "agent": np.repeat(np.array([run.label for run in runs], dtype=object), sizes),
-            "trial": np.concatenate([none.astype(np.int64), *trials]),
-            "round": np.resize(checkpoints, sum(sizes)),
-            "regret": np.concatenate([none, *(run.regret.ravel() for run in runs)]),
-            "best_arm_pulls": np.concatenate(
-                [none.astype(np.int64), *(run.best_arm_pulls.ravel() for run in runs)]
-            ),
-        }
+    def pulls_to_pandas(self) -> pd.DataFrame:
+        """Return a long frame with one row for each agent, trial and arm that it pulled.
+
+        Columns: agent, trial, arm, pulls, and last_pull, the round of the last one. Agents whose
+        pulls were not recorded are left out.
+        """
+        import pandas as pd
+
+        frames = [
+            pd.DataFrame(
+                {
+                    "agent": run.label,
+                    "trial": own.trial + run.first_trial,
+                    "arm": own.arm,
+                    "pulls": own.pulls,
+                    "last_pull": own.last,
+                }
+            )
+            for run in self.finished
+            if (own := run.pulls) is not None
+        ]
+        columns = ["agent", "trial", "arm", "pulls", "last_pull"]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
     def summary(self) -> pd.DataFrame:
         """Return one row per agent that finished.
 
         Columns: agent; regret, the mean over trials after the last round; sd, its standard
         deviation over trials; low and high, the 95 % interval of the mean (Student's t; NaN for
-        one trial); best_arm_share, the share of pulls of a best arm; rounds_per_second.
+        one trial); best_arm_share, the share of pulls of a best arm; rounds_per_second; area, the
+        mean area under the regret curve; reward, the mean sum of rewards (NaN if unknown).
         """
         import pandas as pd
 
@@ -215,13 +289,17 @@ class Results:
             "high": float(final.mean()) + half,
             "best_arm_share": float(run.best_arm_pulls[:, -1].mean() / rounds),
             "rounds_per_second": final.size * rounds / run.seconds,
+            "area": float(area_under(self.checkpoints, run.regret).mean()),
+            "reward": float(run.reward[:, -1].mean()) if run.reward.size else float("nan"),
         }
 
     def save(self, folder: str | Path) -> Path:
-        """Write `results.parquet` and `manifest.json`, and delete pictures of an earlier run.
+        """Write `results.parquet` and `manifest.json`, and delete pictures of other results.
 
         The table also holds the manifest, and one rename replaces it. So `load` reads the earlier
-        run or this one, whole, even if the process is killed or the disk is full.
+        run or this one, whole, even if the process is killed or the disk is full. The pictures are
+        those that `cmab-gym run` and `cmab-gym plot` name; they are kept if the results are the
+        same.
 
         Returns:
             The folder.
@@ -229,32 +307,8 @@ class Results:
         Raises:
             OSError: a file cannot be written; the error names it.
         """
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / TABLE
-        before = checksum(path) if path.is_file() else None
-        text = json.dumps(self._described(), indent=2, default=as_json) + "\n"
-        write_all(
-            {
-                path: lambda part: write_table(part, self._columns(), self._metadata(text)),
-                folder / MANIFEST: lambda part: part.write_text(text, encoding="utf-8"),
-            }
-        )
-        if before not in (None, checksum(path)):
-            for name in PICTURES:
-                (folder / name).unlink(missing_ok=True)
-        return folder
-
-    def _described(self) -> dict[str, Any]:
-        return {
-            **self.manifest,
-            "failures": self.failures,
-            "agent_seconds": {run.label: round(run.seconds, 4) for run in self.runs},
-            "checkpoints": list(self.checkpoints),
-        }
-
-    def _metadata(self, text: str) -> dict[str, str]:
-        return {_TEXT: text, _DIGEST: _digest(text, self.runs)}
+        results_file.write(Path(folder), self.checkpoints, self.runs, self.manifest)
+        return Path(folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Results:
@@ -262,37 +316,22 @@ class Results:
 
         Raises:
             FileNotFoundError: the folder has no table.
-            ValueError: the table is damaged, or `save` did not write it.
+            ValueError: the table is damaged, a newer version of cmab-gym wrote it, or `save` did
+                not write it.
         """
-        path = Path(folder) / TABLE
-        if not path.is_file():
-            raise FileNotFoundError(
-                f"{folder} has no {TABLE}: expected a folder that Results.save wrote"
-            )
-        with reading(str(path), "expected a table of Results.save; run it again"):
-            columns, metadata = read_table(path)
-            text, digest = metadata[_TEXT], metadata[_DIGEST]
-            manifest = json.loads(text)
-            checkpoints = tuple(manifest.pop("checkpoints"))
-            seconds, failures = manifest.pop("agent_seconds"), manifest.pop("failures")
-            runs = []
-            for label in seconds:
-                own, shape = columns["agent"] == label, (-1, len(checkpoints))
-                regret = columns["regret"][own].reshape(shape)
-                pulls = columns["best_arm_pulls"][own].reshape(shape)
-                runs.append(AgentRun(label, regret, pulls, seconds[label], failures.get(label, "")))
-            if digest != _digest(text, runs):
-                raise ValueError("it does not match its checksum")
-            return cls(checkpoints, tuple(runs), manifest)
+        return cls(*results_file.read(Path(folder)))
 
 
-def _digest(text: str, runs: Iterable[AgentRun]) -> str:
-    """Return the checksum of a manifest and of all numbers."""
-    digest = sha256(text.encode())
-    for run in runs:
-        digest.update(run.regret.astype("<f8").tobytes())
-        digest.update(run.best_arm_pulls.astype("<i8").tobytes())
-    return digest.hexdigest()
+def area_under(checkpoints: Sequence[int], curves: FloatArray) -> FloatArray:
+    """Return the area under curves that start at 0 in round 0, by trapezoids, float64 (trials,).
+
+    Args:
+        checkpoints: C rounds, increasing.
+        curves: float64 (trials, C).
+    """
+    before = np.pad(curves[:, :-1], ((0, 0), (1, 0)))
+    area: FloatArray = (curves + before) / 2 @ np.diff(checkpoints, prepend=0)
+    return area
 
 
 def standard_deviation(curves: FloatArray) -> FloatArray:
@@ -309,11 +348,6 @@ def short_labels(labels: Sequence[str]) -> list[str]:
     return [
         full if short.count(brief) > 1 else brief for full, brief in zip(labels, short, strict=True)
     ]
-
-
-def as_json(value: Any) -> Any:
-    """Convert an array in full, so that a run can be repeated from its manifest."""
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)
 
 
 def half_width(n: int, sd: float) -> float:

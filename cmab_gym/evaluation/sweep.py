@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cmab_gym import checks
 from cmab_gym.agents.make import named_agent
+from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.batch import Batch, OnProgress, find_environment, make_environment
 from cmab_gym.evaluation.evaluate import (
     WAIT_FOR_WORKERS,
@@ -18,7 +19,7 @@ from cmab_gym.evaluation.evaluate import (
     trial_ranges,
 )
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
-from cmab_gym.evaluation.results import AgentRun, Results
+from cmab_gym.evaluation.results import Results
 from cmab_gym.evaluation.sweep_tasks import Sweep, Task, columns_of
 from cmab_gym.evaluation.workers import Workers, workers_of
 from cmab_gym.files import write_csv

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from cmab_gym import checks
+from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.batch import Batch, OnProgress
 from cmab_gym.evaluation.local import run_in_processes, run_serially
-from cmab_gym.evaluation.results import AgentRun
 
 
 class RunBatches(Protocol):

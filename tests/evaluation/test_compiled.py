@@ -24,6 +24,7 @@ from cmab_gym.envs_data.split import Split
 from cmab_gym.evaluation import EvaluationError, compiled_loop
 from cmab_gym.evaluation.batch import find_environment, make_environment
 from cmab_gym.evaluation.compiled import CompiledRun, is_enabled, supports
+from cmab_gym.evaluation.record import Record
 from cmab_gym.models import HistogramModel, LatentModel, TabularModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams, environment_generator, uniforms_at
@@ -95,27 +96,30 @@ class GivenModel(BanditVectorEnv):
         return model
 
 
-def assert_same_regret(name, model, trials, seed, rounds):
-    """The loop gives the regret that the agent gets round by round, at every round."""
+def assert_same_record(name, model, trials, seed, rounds):
+    """The loop records what is recorded round by round, at every round."""
     agent, env = make_agent(name), GivenModel(trials, horizon=rounds, draws="pulls", model=model)
     env.reset(seed=seed)
     streams = TrialStreams.for_trials(seed, range(trials))
-    whole = CompiledRun(agent, env, streams, range(1, rounds + 1))
-    while whole.play() < rounds:
+    whole, plain = (Record(model, trials, range(1, rounds + 1)) for _ in range(2))
+    run = CompiledRun(agent, env, streams, whole)
+    while run.play() < rounds:
         pass
     env.reset(seed=seed)
     agent.reset(model.problem, trials, seed)
     for t in range(rounds):
         arms = agent.act()
         _, rewards, _, _, info = env.step(arms)
+        plain.add(t + 1, arms, rewards, info["regret"], agent)
         agent.update(arms, rewards)
-        assert_array_equal(whole.regret[:, t], info["regret"])
+    for name in ("regret", "best_arm_pulls", "reward", "competitive", "pulls", "last"):
+        assert_array_equal(getattr(whole, name), getattr(plain, name), err_msg=name)
 
 
 @given(tabular_models(), st.sampled_from(AGENTS), SEEDS, st.integers(1, 60))
 @settings(max_examples=60)
 def test_any_table_gives_the_same_regret(model, name, seed, rounds):
-    assert_same_regret(name, model, 3, seed, rounds)
+    assert_same_record(name, model, 3, seed, rounds)
 
 
 def model_with_many_ties(seed):
@@ -135,7 +139,7 @@ def model_with_many_ties(seed):
 @given(SEEDS, st.sampled_from(CORRELATED))
 @settings(max_examples=80)
 def test_ties_are_broken_in_the_same_way(seed, name):
-    assert_same_regret(name, model_with_many_ties(seed), 20, seed, 60)
+    assert_same_record(name, model_with_many_ties(seed), 20, seed, 60)
 
 
 @pytest.mark.parametrize("n_arms", range(1, 14))
@@ -145,7 +149,7 @@ def test_any_number_of_arms_gives_the_same_regret(n_arms):
     table[np.arange(n_arms), np.arange(n_arms)] = [0, 1]
     counts = np.random.default_rng(n_arms).integers(1, 9, (n_arms, 2))
     model = HistogramModel(counts, BanditProblem(table, [0, 1], (0, 1)))
-    assert_same_regret("c-ucb", model, 4, 1, 40)
+    assert_same_record("c-ucb", model, 4, 1, 40)
 
 
 def model_on_demand(seed):
@@ -161,7 +165,7 @@ def model_on_demand(seed):
 @pytest.mark.parametrize("name", ["c-ucb", "c-ts(beta=0.1)", "c-warm-ts"])
 def test_rows_on_demand_give_the_same_regret(name):
     for trials in (1, 6):
-        assert_same_regret(name, model_on_demand(trials), trials, 2, 120)
+        assert_same_record(name, model_on_demand(trials), trials, 2, 120)
 
 
 class OnThresholds(HistogramModel):
@@ -191,7 +195,7 @@ def latent_on_edges():
 @pytest.mark.parametrize("model", [histogram_on_thresholds(), latent_on_edges()])
 @pytest.mark.parametrize("name", ["ucb", "c-ucb"])
 def test_numbers_between_two_rewards_count_in_the_same_way(model, name):
-    assert_same_regret(name, model, 5, 1, 200)
+    assert_same_record(name, model, 5, 1, 200)
 
 
 def test_the_logarithm_of_many_rounds_is_that_of_each():
@@ -297,7 +301,8 @@ def test_nothing_is_compiled_while_rounds_run(name, trials):
     env = make_environment(find_environment("CMAB-MovieLens-v0", {}), trials, 900, {})
     env.reset(seed=0)
     streams = TrialStreams.for_trials(0, range(trials))
-    rounds = CompiledRun.of(make_agent(name), env, streams, (900,))
+    record = Record(env.unwrapped.model, trials, (900,))
+    rounds = CompiledRun.of(make_agent(name), env, streams, record)
     before = list(compiled_loop.play_rounds.signatures)
     while rounds.play() < 900:
         pass
@@ -318,7 +323,7 @@ def test_one_compiled_version_serves_every_run(trials):
             env = GivenModel(trials, horizon=9, draws="pulls", model=model)
             env.reset(seed=0)
             streams = TrialStreams.for_trials(0, range(trials))
-            run = CompiledRun(make_agent(name), env, streams, (9,))
+            run = CompiledRun(make_agent(name), env, streams, Record(model, trials, (9,)))
             while run.play() < 9:
                 pass
     assert len(compiled_loop.play_rounds.signatures) == 1
