@@ -221,6 +221,7 @@ def _results(task: Task, parts: Sequence[AgentRun], described: Mapping[str, Any]
         "agents": {task.agent: task.agent},
         "rounds": task.rounds,
         "trials": task.trials,
+        "first_trial": 0,
         "seed": task.seed,
         "delay": 0,  # sweeps give every reward at once
         "rewards_every": 1,

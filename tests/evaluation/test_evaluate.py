@@ -169,7 +169,8 @@ def test_agents_by_name_class_and_instance_are_the_same():
 def test_regret_never_falls_and_pulls_add_up():
     results = evaluate(TABULAR, EVERY, **SETTINGS, checkpoints=60)
     frame = results.to_pandas()
-    assert list(frame.columns) == ["agent", "trial", "round", "regret", "best_arm_pulls"]
+    scores = ["regret", "best_arm_pulls", "reward", "competitive"]
+    assert list(frame.columns) == ["agent", "trial", "round", *scores]
     for _, rows in frame.groupby(["agent", "trial"]):
         assert rows["round"].tolist() == list(range(1, 61))
         assert (rows["regret"].diff().dropna() >= 0).all()

@@ -240,7 +240,7 @@ def finished(path):
 
 
 def test_a_full_disk_loses_only_unfinished_tasks(tmp_path):
-    room = 9000  # bytes of a file: more than the tabular tasks need, less than the others
+    room = 14_000  # bytes of a file: more than the tabular tasks need, less than the others
     plan = (
         "environments: [{id: CMAB-Tabular-v0, preset: table1-a}, {id: CMAB-MovieLens-v0, "
         "task: movie}]\nagents: [ucb, c-ts]\nrounds: 60\ntrials: 60\ncheckpoints: 20\n"
