@@ -87,6 +87,11 @@ _BUILT_IN: dict[str, dict[str, str]] = {
     "from a survey": {
         "warm-ts": "survey.warm_ts:WarmTS",
         "survey-greedy": "survey.survey_greedy:SurveyGreedy",
+        "min-ucb": "survey.min_ucb:MinUCB",
+    },
+    "from the factors of a survey": {
+        "factor-ts": "survey.factor_ts:FactorTS",
+        "v-ids": "survey.v_ids:VIDS",
     },
     "learning": {
         "ppo": "rl.online:PPO",

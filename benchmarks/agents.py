@@ -47,7 +47,8 @@ def names(family: str) -> dict[str, list[str]]:
 
     On independent arms the correlated versions are the agent itself.
     """
-    left_out = {"learning"} | ({"from a survey"} if family != "survey" else set())
+    left_out = {"learning", "from the factors of a survey"}  # bundled tables have no factors
+    left_out |= {"from a survey"} if family != "survey" else set()
     prefixes = ("",) if family == "independent" else tuple(INDEX_AGENTS)
     return {
         name: [prefix + name for prefix in (prefixes if is_policy(cls) else ("",))]

@@ -93,6 +93,7 @@ class Pooled(Statistics):
         n_users: U.
         n_arms: K.
         support: float64 (R,).
+        segments: (U,), the name of each user's segment; None where it is unknown.
 
     Source: Section 6.1 of the paper.
     """
@@ -103,6 +104,7 @@ class Pooled(Statistics):
     n_users: int
     n_arms: int
     support: FloatArray
+    segments: AnyArray | None = None
 
     def resampled(self, resamples: int, seed: int) -> IntArray:
         """Return how often each user is drawn in each resample, int64 (resamples, U)."""

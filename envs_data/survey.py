@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray, read_only
 from cmab_gym.envs_data.arms import Arms
+from cmab_gym.envs_data.factors import learn_factors
 from cmab_gym.envs_data.methods import Method, validate
 from cmab_gym.envs_data.on_demand import RatingsOnDemand
 from cmab_gym.envs_data.pooled import Pooled
@@ -36,6 +37,7 @@ from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import mask_and_pad
 from cmab_gym.rows import is_small, too_large
+from cmab_gym.survey_factors import SurveyFactors
 
 FORMAT = 2
 _FLOAT32 = 2.0**-23  # a rating read as float32 differs from its float64 by less than this share
@@ -55,6 +57,8 @@ class Survey:
         arm_names: K names.
         reward_unit: the unit of the rewards.
         provenance: source, licence, checksum, arguments and sizes, as values of JSON.
+        factors: how the means of new users may differ from those of the training users; None if it
+            was not learned.
 
     Raises:
         ValueError: the shapes do not fit.
@@ -68,6 +72,7 @@ class Survey:
     arm_names: tuple[str, ...]
     reward_unit: str = "stars"
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    factors: SurveyFactors | None = None
 
     def __post_init__(self) -> None:
         for name in ("pseudo_rewards", "training_counts", "test_counts", "reward_support"):
@@ -112,6 +117,7 @@ class Survey:
             self.reward_bounds,
             survey_means=means,
             survey_counts=counts.astype(np.int64),
+            survey_factors=self.factors,
         )
         return HistogramModel(
             self.test_counts, problem, self.arm_names, self.reward_unit, self.provenance
@@ -138,6 +144,7 @@ class Survey:
             "reward_support": self.reward_support,
             "arm_names": np.array(self.arm_names, dtype=np.str_),
             "meta": np.array(json.dumps(meta, sort_keys=True)),
+            **({} if self.factors is None else self.factors.arrays),
         }
         arrays["checksum"] = np.array(_checksum(arrays))
         write_whole(Path(path), lambda part: _write_npz(part, arrays))
@@ -170,6 +177,7 @@ class Survey:
                 tuple(str(name) for name in content["arm_names"]),
                 meta["reward_unit"],
                 meta["provenance"],
+                SurveyFactors.from_arrays(content),
             )
 
 
@@ -181,6 +189,7 @@ def take_survey(
     reward_support: ArrayLike | None = None,
     provenance: Mapping[str, Any] | None = None,
     min_test: int = 1,
+    factors: int = 0,
 ) -> Survey:
     """Split the users, and compute the pseudo-rewards of the training users.
 
@@ -193,6 +202,7 @@ def take_survey(
         provenance: what to record in the result in addition to sizes, arguments, and the number of
             entries that the test users violate.
         min_test: arms with fewer test ratings are left out; provenance["left_out"] counts them.
+        factors: how many `SurveyFactors` are learned; 0 learns none, which saves time.
 
     Raises:
         ValueError: a rating is not in the support, there are no test users, or no arm has enough
@@ -253,13 +263,16 @@ def take_survey(
         "training_users": training.n_users,
         "split": split.described,
         "method": asdict(method),
+        **({"factors": factors} if factors else {}),
         **whole,
     }
     merged = {**(provenance or {}), **computed}
+    n_factors = checks.whole_number("factors", factors, 0)
+    learned = learn_factors(training, n_factors) if n_factors else None
     if says_little(merged):
         warnings.warn(unknown_note(merged), SparseSurveyWarning, stacklevel=2)
     surveyed = _histograms(training)
-    return Survey(table, surveyed, counts, support, bounds, names, "stars", merged)
+    return Survey(table, surveyed, counts, support, bounds, names, "stars", merged, learned)
 
 
 def split_ratings(
@@ -286,17 +299,18 @@ def split_ratings(
     segments = ratings.segments
     if segments is not None:
         segments = segments[np.unique(ratings.users[rows])]
-    in_training = split.training_users(user, times, segments)[user]
+    trains = split.training_users(user, times, segments)
     training, test = (
         Pooled(
-            (own := _renumbered(user[part])),
-            arm[part],
-            level[part],
-            int(own.max()) + 1,
+            _renumbered(user[part[user]]),
+            arm[part[user]],
+            level[part[user]],
+            int(part.sum()),
             len(arms.names),
             support,
+            None if segments is None else segments[part],
         )
-        for part in (in_training, ~in_training)
+        for part in (trains, ~trains)
     )
     return training, test
 
@@ -335,7 +349,10 @@ def _of_arms(pooled: Pooled, kept: BoolArray) -> Pooled:
     user = _renumbered(pooled.user[rows])
     arm = (np.cumsum(kept) - 1)[pooled.arm[rows]]
     n_users, n_arms = int(user.max(initial=-1)) + 1, int(kept.sum())
-    return Pooled(user, arm, pooled.level[rows], n_users, n_arms, pooled.support)
+    segments = pooled.segments
+    if segments is not None:
+        segments = segments[np.unique(pooled.user[rows])]
+    return Pooled(user, arm, pooled.level[rows], n_users, n_arms, pooled.support, segments)
 
 
 def _renumbered(user: IntArray) -> IntArray:

@@ -1,1 +1,1 @@
-"""Agents that start from the survey: its means are a prior, or all that they use."""
+"""Agents that start from the survey: its means, and how users differ, are what they know."""

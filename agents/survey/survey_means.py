@@ -1,10 +1,10 @@
-"""The means of the survey as a prior, for `WarmTS` and `SurveyGreedy`."""
+"""The means of the survey as a prior."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cmab_gym.arrays import FloatArray
+from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 
 
@@ -25,6 +25,19 @@ def shrunk_means(problem: BanditProblem, shrinkage: float) -> FloatArray:
     Raises:
         ValueError: the problem has no survey.
     """
+    means, counts = surveyed(problem)
+    overall = (counts @ means) / counts.sum()
+    weights = np.maximum(counts + shrinkage, 1e-300)  # without shrinkage, 0 ratings give 0 / 0
+    shrunk: FloatArray = overall + (means - overall) * (counts / weights)
+    return shrunk
+
+
+def surveyed(problem: BanditProblem) -> tuple[FloatArray, IntArray]:
+    """Return the means and the counts of the survey, both (K,).
+
+    Raises:
+        ValueError: the problem has no survey.
+    """
     means, counts = problem.survey_means, problem.survey_counts
     if means is None or counts is None:
         raise ValueError(
@@ -32,7 +45,4 @@ def shrunk_means(problem: BanditProblem, shrinkage: float) -> FloatArray:
             "as CMAB-MovieLens-v0, CMAB-Goodreads-v0 or CMAB-Ratings-v0; use an agent that needs "
             "no survey, such as ts"
         )
-    overall = (counts @ means) / counts.sum()
-    weights = np.maximum(counts + shrinkage, 1e-300)  # without shrinkage, 0 ratings give 0 / 0
-    shrunk: FloatArray = overall + (means - overall) * (counts / weights)
-    return shrunk
+    return means, counts

@@ -31,7 +31,8 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
         (R + 1,) and reward_bin_width float64 (), the width of the largest bin, if rewards are
         continuous; pseudo_lower_bounds float64 (K, K, R) if the problem has
         them; survey_means float64 (K,) and survey_counts int64 (K,) if it comes from a survey;
-        reward_sigma float64 () if it is known.
+        survey_loadings float64 (K, r), survey_deviation float64 () and survey_sigmas float64 (K,)
+        if it has `SurveyFactors`; reward_sigma float64 () if it is known.
     """
     tables = ("pseudo_rewards", "pseudo_lower_bounds") if problem.rows.is_small else ()
     arrays: dict[str, Any] = {
@@ -43,6 +44,8 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
             arrays[name] = getattr(problem, name)
     if problem.reward_edges is not None:
         arrays["reward_bin_width"] = np.diff(problem.reward_edges).max()
+    if problem.survey_factors is not None:
+        arrays |= problem.survey_factors.arrays
     if problem.reward_sigma is not None:
         arrays["reward_sigma"] = np.float64(problem.reward_sigma)
     if num_envs is None:

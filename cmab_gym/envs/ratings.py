@@ -55,6 +55,7 @@ def ratings_model(
     mask: float = 0.0,
     pad: float = 0.0,
     mask_seed: int = 0,
+    factors: int = 0,
     separator: str = "",
     encoding: str = "utf-8",
     quote: str = '"',
@@ -76,6 +77,7 @@ def ratings_model(
         _numbers("reward_support", reward_support),
         _numbers("round_to", round_to),
         checks.whole_number("min_test", min_test, 1),
+        checks.whole_number("factors", factors, 0),
     )
     if isinstance(data, Survey):
         if options.changed() or plan != _Plan():
@@ -153,6 +155,7 @@ class _Plan:
     reward_support: tuple[float, ...] | None = None
     round_to: tuple[float, ...] | None = None
     min_test: int = 1
+    factors: int = 0
 
     def __post_init__(self) -> None:
         if self.reward_support is not None and self.round_to is not None:
@@ -169,7 +172,14 @@ class _Plan:
             support, provenance["round_to"] = self.round_to, list(self.round_to)
             ratings = ratings.rounded(support)
         return take_survey(
-            ratings, arms, self.split, self.method, support, provenance, self.min_test
+            ratings,
+            arms,
+            self.split,
+            self.method,
+            support,
+            provenance,
+            self.min_test,
+            self.factors,
         )
 
 
@@ -237,7 +247,9 @@ class RatingsEnv(BanditEnv):
         A rating, in its own unit.
 
     Information:
-        As in `MovieLensEnv`, with the R ratings that occur as reward_support.
+        As in `MovieLensEnv`, with the R ratings that occur as reward_support; with `factors`, also
+        survey_loadings float64 (K, r), survey_deviation float64 () and survey_sigmas float64 (K,):
+        see `cmab_gym.survey_factors.SurveyFactors`.
 
     Episode end:
         Terminates after `horizon` rounds.
@@ -278,6 +290,8 @@ class RatingsEnv(BanditEnv):
             ratings: for decimal ratings, since few users give the same one. The rewards, the means
             and the pseudo-rewards are those of the rounded ratings.
         mask, pad, mask_seed: as in `MovieLensEnv`; default 0.
+        factors: how many directions in which users differ are learned from the survey, for agents
+            such as `factor-ts`; default 0, none.
         separator, encoding, quote, escape, not_rated, on_error: how the file is written, and what
             to do with damaged rows; see `cmab_gym.envs_data.ReadOptions`.
         horizon, step_info, draws, render_mode: see `BanditEnv`.

@@ -49,7 +49,8 @@ IDEAS = {
     "adversarial and gradient": "boltzmann gradient exp3 exp3-ix tsallis-inf",
     "heavy tails": "robust-ucb",
     "many arms": "subsampled-ucb subsampled-greedy",
-    "from a survey": "warm-ts survey-greedy",
+    "from a survey": "warm-ts survey-greedy min-ucb",
+    "from the factors of a survey": "factor-ts v-ids",
 }
 BUILT_IN = [
     "random",

@@ -21,6 +21,7 @@ from cmab_gym.evaluation import evaluate
 from cmab_gym.history import History
 from cmab_gym.problem import OracleProblem
 from cmab_gym.streams import TrialStreams
+from cmab_gym.survey_factors import SurveyFactors
 
 STARS = np.array([1.0, 2.0, 3.0, 5.0])
 HORIZON = 100
@@ -322,6 +323,8 @@ def problem_for_all():
     """A table that says nothing, a survey, the horizon and the means."""
     table = np.full((4, 4, 4), 5.0)
     of_survey = {"survey_means": [2, 3, 3, 4], "survey_counts": np.array([3, 4, 5, 6])}
+    loadings = [[0.1, 0.3], [0.2, -0.1], [0.2, 0], [-0.3, 0.1]]
+    of_survey["survey_factors"] = SurveyFactors(loadings, 0.3, [1, 2, 1, 1])
     problem = BanditProblem(table, STARS, (1, 5), horizon=60, **of_survey)
     return OracleProblem(problem, [2, 3, 3, 4])
 
@@ -374,6 +377,10 @@ def test_a_policy_that_needs_the_horizon_says_so(name):
         ("explore-then-commit(m=0)", "m=0: expected an integer of at least 1"),
         ("subsampled-ucb(arms=0)", "arms=0: expected an integer of at least 1"),
         ("subsampled-greedy(arms=1.5)", "arms=1.5: expected an integer of at least 1"),
+        ("min-ucb(bias=-1)", "bias=-1: expected a number from 0"),
+        ("factor-ts(beta=0)", "beta=0: expected a number above 0"),
+        ("factor-ts(shrinkage=0)", "shrinkage=0: expected a number above 0"),
+        ("v-ids(draws=1)", "draws=1: expected an integer of at least 2"),
     ],
 )
 def test_a_wrong_parameter_is_refused(name, message):
