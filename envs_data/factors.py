@@ -11,7 +11,7 @@ from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 from cmab_gym.envs_data.pooled import Pooled
 from cmab_gym.survey_factors import SurveyFactors
 
-GROUPS = 8  # of users by how many ratings they gave, if no segments are known
+GROUPS = 8  # of users by how many ratings they gave, where segments do not matter
 _SHRINKAGE = 20.0  # ratings of average variance that are added to those of each arm
 _TASTE_STEPS, _SIZE_STEPS = 30, 300  # of the two EM algorithms; more change regret by nothing
 _SMALLEST = 1e-3  # the least standard deviation of rewards, as a share of their range
@@ -23,8 +23,9 @@ def learn_factors(training: Pooled, n_factors: int) -> SurveyFactors:
 
     The directions are those in which users differ: a factor analysis of their ratings, without the
     ratings that are missing. The sizes, and the deviation of single arms, are those with which the
-    means of a group differ from the means of all other groups: a segment of users if at least two
-    are known, otherwise one of `GROUPS` groups by how many ratings a user gave.
+    means of a group differ from the means of all other groups: a segment of users, if
+    the new users are one too and at least two others are surveyed; otherwise one of `GROUPS` groups
+    by how many ratings a user gave.
 
     Args:
         training: the ratings of the training users.

@@ -308,7 +308,7 @@ def split_ratings(
             int(part.sum()),
             len(arms.names),
             support,
-            None if segments is None else segments[part],
+            segments[part] if segments is not None and split.segment else None,
         )
         for part in (trains, ~trains)
     )

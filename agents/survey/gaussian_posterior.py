@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab_gym.agents.survey.survey_means import shrunk_means, surveyed
-from cmab_gym.arrays import FloatArray
+from cmab_gym.arrays import AnyArray, FloatArray
 from cmab_gym.history import History
 from cmab_gym.problem import BanditProblem
 from cmab_gym.survey_factors import SurveyFactors
@@ -75,15 +75,13 @@ def posterior(history: History, shrinkage: float) -> Posterior:
     own: FloatArray = factors.deviation**2 + variances / (counts + float(shrinkage))
     loadings, r = factors.loadings, factors.loadings.shape[1]
     excess: FloatArray = history.sums - pulls * means
-    weights: FloatArray = 1 / (
-        variances + pulls * own
-    )  # times the pulls, the precision of m + loadings x
-    products = (loadings[:, :, None] * loadings[:, None, :]).reshape(-1, r**2)
+    weights: FloatArray = 1 / (variances + pulls * own)  # without the factor n_k
+    products: FloatArray = (loadings[:, :, None] * loadings[:, None, :]).reshape(-1, r**2)
     # A product for each trial, so that its numbers do not depend on how many trials there are.
-    precision = ((pulls * weights)[:, None] @ products).reshape(-1, r, r) + np.eye(r)
-    root = np.linalg.cholesky(precision)
-    evidence = ((weights * excess)[:, None] @ loadings).swapaxes(1, 2)
-    weighted = np.linalg.solve(root, evidence)[:, :, 0]
+    precision: FloatArray = ((pulls * weights)[:, None] @ products).reshape(-1, r, r) + np.eye(r)
+    root: AnyArray = np.linalg.cholesky(precision)
+    evidence: FloatArray = ((weights * excess)[:, None] @ loadings).swapaxes(1, 2)
+    weighted: AnyArray = np.linalg.solve(root, evidence)[:, :, 0]
     return Posterior(
         loadings,
         root,
