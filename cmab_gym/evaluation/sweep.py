@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -209,7 +209,17 @@ def _batches(task: Task, size: int, timeout: float | None) -> list[Batch]:
     make = named_agent(task.agent, task.folder)
     at = checkpoint_rounds(task.checkpoints, task.rounds)
     return [
-        Batch(task.name, make, trials, spec, task.located_kwargs, at, task.seed, timeout)
+        Batch(
+            task.name,
+            make,
+            trials,
+            spec,
+            task.located_kwargs,
+            at,
+            task.seed,
+            timeout,
+            task.arrivals,
+        )
         for trials in trial_ranges(task.trials, size)
     ]
 
@@ -223,8 +233,7 @@ def _results(task: Task, parts: Sequence[AgentRun], described: Mapping[str, Any]
         "trials": task.trials,
         "first_trial": 0,
         "seed": task.seed,
-        "delay": 0,  # sweeps give every reward at once
-        "rewards_every": 1,
+        **asdict(task.arrivals),
         "log_checkpoints": task.checkpoints == "log",
         "seconds": round(run.seconds, 3),
         "task": task.settings,

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache, cached_property
 from itertools import product
 from os.path import exists, isfile
@@ -22,6 +22,7 @@ from cmab_gym.envs_data.datasets import DATASETS
 from cmab_gym.evaluation.evaluate import CHECKPOINTS, checkpoint_rounds
 from cmab_gym.evaluation.results import short_labels
 from cmab_gym.files import checksum
+from cmab_gym.late_rewards import Arrivals
 from cmab_gym.text import quoted
 from cmab_gym.versions import NUMBERS
 
@@ -44,6 +45,7 @@ class Task:
         folder: where relative paths of data and agents start; "" is the current folder.
         parameters: the agent's parameters that the sweep gives as a mapping; `agent` includes
             them.
+        arrivals: when the agent gets its rewards.
     """
 
     env_id: str
@@ -56,6 +58,7 @@ class Task:
     keys: tuple[str, str] = field(compare=False)
     folder: str = field(compare=False, default="")
     parameters: Mapping[str, Any] = field(compare=False, default_factory=dict)
+    arrivals: Arrivals = field(default_factory=Arrivals)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -65,6 +68,9 @@ class Task:
         arguments: if a file changes, the task is a new one.
         """
         settings = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+        arrivals = asdict(settings.pop("arrivals"))
+        if not self.arrivals.at_once:  # so that tasks of earlier versions keep their names
+            settings |= arrivals
         paths = {name: Path(self.folder, name) for name in self._files()}
         found = {name: _checksum(path) for name, path in paths.items() if isfile(path)}
         return {**settings, "numbers": NUMBERS, **({"files": found} if found else {})}
@@ -107,7 +113,8 @@ class Sweep:
             another list, or write it as a tuple.
         agents: names ("c-ucb", "c-ts(beta=2)", "my_agent.py:MyAgent"), or mappings with a `name`
             and parameters, with lists as for environments.
-        rounds, trials, checkpoints: as for `evaluate`, the same in every task.
+        rounds, trials, checkpoints, delay, rewards_every: as for `evaluate`, the same in every
+            task.
         seeds: seeds, each 0 or more.
         source: the file that holds the sweep, for error messages.
     """
@@ -118,6 +125,8 @@ class Sweep:
     trials: int = 100
     seeds: Sequence[int] = (0,)
     checkpoints: int | Sequence[int] | Literal["log"] = CHECKPOINTS
+    delay: int = 0
+    rewards_every: int = 1
     source: str = ""
 
     @classmethod
@@ -162,6 +171,7 @@ class Sweep:
         ]
         _each_once(f"{at}seeds", seeds)
         try:
+            arrivals = Arrivals(self.delay, self.rewards_every)
             checkpoint_rounds(self.checkpoints, rounds)
         except ValueError as error:
             raise ValueError(f"{at}{error}") from None
@@ -180,6 +190,7 @@ class Sweep:
                 (env_key, agent_key),
                 folder,
                 parameters,
+                arrivals,
             )
             for env_key, env_id, env_kwargs in environments
             for agent_key, name, parameters in agents

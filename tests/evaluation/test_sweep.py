@@ -106,6 +106,8 @@ def test_task_names_are_readable_and_change_with_every_setting(tmp_path, monkeyp
         Sweep([TABULAR], ["c-ts(beta=2)"], trials=99),
         Sweep([TABULAR], ["c-ts(beta=2)"], seeds=[1]),
         Sweep([TABULAR], ["c-ts(beta=2)"], checkpoints="log"),
+        Sweep([TABULAR], ["c-ts(beta=2)"], delay=1),
+        Sweep([TABULAR], ["c-ts(beta=2)"], rewards_every=2),
         Sweep([{**TABULAR, "preset": "table1-a"}], ["c-ts(beta=2)"]),
         Sweep([{"id": "CMAB-Tabular-v0", "pmf": [np.full((2, 2), 0.25)]}], ["c-ts(beta=2)"]),
         Sweep([TABULAR], ["mine.py:Mine"]),
@@ -118,6 +120,27 @@ def test_task_names_are_readable_and_change_with_every_setting(tmp_path, monkeyp
     assert as_mapping.tasks()[0].name == names[0]
     Path("mine.py").write_text(MINE + "\n# changed\n")
     assert plans[-1].tasks()[0].name not in names
+
+
+def test_a_task_whose_rewards_come_at_once_keeps_the_name_that_it_had_before_they_could_be_late():
+    names = [task.name for task in Sweep(**SMALL).tasks()]
+    assert [name[-10:] for name in names] == ["e1fa467e71", "aa4e6320fc"]
+
+
+def test_rewards_may_be_late(tmp_path):
+    late = {"delay": 3, "rewards_every": 2}
+    path = tmp_path / "sweep.yaml"
+    lines = "environments: [CMAB-Tabular-v0]\nagents: [ucb]\nrounds: 20\ntrials: 2\n"
+    path.write_text(lines + "delay: 3\nrewards_every: 2\n")
+    play(path, tmp_path / "out")
+    (folder,) = folders(tmp_path / "out")
+    expected = evaluate("CMAB-Tabular-v0", ["ucb"], 20, 2, **late)
+    assert_array_equal(Results.load(folder).regret("ucb"), expected.regret("ucb"))
+    manifest = Results.load(folder).manifest
+    assert {name: manifest[name] for name in late} == late
+    path.write_text(lines + "delay: soon\n")
+    with pytest.raises(ValueError, match=r"sweep.yaml: delay='soon': expected an integer of"):
+        play(path, tmp_path / "out")
 
 
 def test_each_task_equals_evaluate(file, tmp_path):
