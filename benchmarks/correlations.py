@@ -2,13 +2,14 @@
 
 python benchmarks/correlations.py ml-1m.zip
 
-It prints two tables and writes them into docs/when-correlations-pay.md, and some rows into the
-README.
+It prints three tables and writes them into docs/when-correlations-pay.md, and some rows into the
+README. `--only rivals --agents NAME ...` measures only these rows of the third one.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
@@ -43,11 +44,23 @@ class Setting(NamedTuple):
     min_support: int = 1
 
     def __str__(self) -> str:
-        """Name the agent, and the pseudo-rewards if it uses them."""
-        if self.agent.startswith("warm-ts"):
-            return f"`{self.agent}`"
-        support = "" if self.min_support == 1 else f", `min_support={self.min_support}`"
-        return f"`{self.agent}`, `pad={self.pad:g}`, `method={self.method}`{support}"
+        """Name the agent, and what differs from the usual pseudo-rewards."""
+        usual = Setting._field_defaults
+        changed = {
+            name: value for name, value in self._asdict().items() if value != usual.get(name)
+        }
+        return ", ".join(
+            f"`{value}`" if name == "agent" else f"`{name}={value}`"
+            for name, value in changed.items()
+        )
+
+
+def grid(agent: str, pads: Sequence[float] = (0.1,), **values: Sequence[Any]) -> list[Setting]:
+    """Return an agent with all combinations of its parameters and of pads."""
+    return [
+        Setting(f"{agent}({', '.join(map('{}={}'.format, values, each))})" if each else agent, pad)
+        for *each, pad in product(*values.values(), pads)
+    ]
 
 
 TABLES = (
@@ -75,10 +88,33 @@ SETTINGS = {
         *(Setting(f"c-warm-ts(until={rounds})") for rounds in (50, 200, 1000)),
     ],
 }
+# Every agent that may know the survey, with the settings among which its best one is chosen.
+# A new rival is one line.
+RIVALS: dict[str, list[Setting]] = {
+    "ts": grid("ts", beta=(1, 0.1, 0.03, 0.0125)),
+    "ucb": grid("ucb", B=(4, 1, 0.5, 0.25)),
+    "warm-ts": grid("warm-ts", weight=(20, 50), beta=(0.00625, 0.0125, 0.025, 0.05)),
+    "factor-ts": grid("factor-ts", beta=(1, 0.3, 0.1, 0.05, 0.025)),
+    "v-ids": grid("v-ids", beta=(1, 0.3, 0.1)),
+    "min-ucb": grid("min-ucb", bias=(0.05, 0.1, 0.2), B=(1, 0.5, 0.25, 0.125)),
+    "c-ts": grid("c-ts", pads=(0.1, 0.2), beta=(1, 0.1, 0.03, 0.0125)),
+    "c-ucb": grid("c-ucb", pads=(0.1, 0.2), B=(4, 1, 0.5, 0.25)),
+    "clipped-ucb": grid("clipped-ucb", pads=(0.1, 0.2), B=(4, 1, 0.5, 0.25, 0.125)),
+    "c-warm-ts": grid("c-warm-ts", pads=(0.1, 0.2), until=(50, 200)),
+}
+SLOW = {"v-ids": 4}  # trials of agents that would take much longer than all others
+FACTORS = 4
+REFERENCE = "warm-ts"
 
 
 def regret(agent: str, env_id: str, trials: int = TRIALS, **env_kwargs: Any) -> FloatArray:
     """Return the mean regret after each of ROUNDS."""
+    mean: FloatArray = regrets(agent, env_id, trials, **env_kwargs).mean(axis=0)
+    return mean
+
+
+def regrets(agent: str, env_id: str, trials: int, **env_kwargs: Any) -> FloatArray:
+    """Return the regret of each trial after each of ROUNDS, (trials, rounds)."""
     trials = 1 if agent == "survey-greedy" else trials  # all its trials are equal
     results = evaluate(
         env_id,
@@ -88,14 +124,15 @@ def regret(agent: str, env_id: str, trials: int = TRIALS, **env_kwargs: Any) -> 
         env_kwargs=env_kwargs,
         checkpoints=ROUNDS,
     )
-    mean: FloatArray = results.regret(agent).mean(axis=0)
-    return mean
+    found: FloatArray = results.regret(agent)
+    return found
 
 
 @cache
-def survey(ratings: Ratings, films: int, split: Split, method: Method) -> Survey:
+def survey(ratings: Ratings, films: int, split: Split, method: Method, factors: int = 0) -> Survey:
     """Survey the films that most users rated."""
-    return take_survey(ratings, most_rated_arms(ratings, films), split, method, (1, 2, 3, 4, 5))
+    arms, stars = most_rated_arms(ratings, films), (1, 2, 3, 4, 5)
+    return take_survey(ratings, arms, split, method, stars, factors=factors)
 
 
 def over_segments(
@@ -106,19 +143,27 @@ def over_segments(
     trials: int = TRIALS,
 ) -> FloatArray:
     """Return the mean regret over trials and segments after each of ROUNDS."""
-    method = Method(setting.method, min_support=setting.min_support)
-    found = [
-        regret(
-            setting.agent,
-            "CMAB-Ratings-v0",
-            trials,
-            data=survey(ratings, films, Split(segment=segment), method),
-            pad=setting.pad,
-        )
-        for segment in segments
-    ]
-    mean: FloatArray = np.mean(found, axis=0)
+    mean: FloatArray = each_segment(ratings, films, setting, segments, trials).mean(axis=(0, 1))
     return mean
+
+
+def each_segment(
+    ratings: Ratings, films: int, setting: Setting, segments: Sequence[str], trials: int
+) -> FloatArray:
+    """Return the regret in each segment and trial after each of ROUNDS, (segment, trial, round)."""
+    method = Method(setting.method, min_support=setting.min_support)
+    return np.array(
+        [
+            regrets(
+                setting.agent,
+                "CMAB-Ratings-v0",
+                trials,
+                data=survey(ratings, films, Split(segment=segment), method, FACTORS),
+                pad=setting.pad,
+            )
+            for segment in segments
+        ]
+    )
 
 
 def cases(ratings: Ratings) -> Iterator[Sequence[str]]:
@@ -167,6 +212,39 @@ def settings(ratings: Ratings) -> Iterator[Sequence[str]]:
         yield f"{films}", uses, str(best), *numbers, f"{plain:,.1f}"
 
 
+def rivals(ratings: Ratings, agents: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Show each agent at its best setting on CHOSEN_ON, and its regret on REPORTED_ON."""
+    reference = Setting(REFERENCE)
+    for films in (50, 200):
+        warm = each_segment(ratings, films, reference, REPORTED_ON, TRIALS)
+        for agent in agents:
+            chosen = best_setting(ratings, films, agent)
+            trials = SLOW.get(agent, TRIALS)
+            found = each_segment(ratings, films, chosen, REPORTED_ON, trials)
+            more = found[:, :, -1] - warm[:, : found.shape[1], -1]
+            error = (more.var(axis=1, ddof=1).mean() / more.size) ** 0.5
+            numbers = (f"{each:,.1f}" for each in found.mean(axis=(0, 1)))
+            yield f"{films}", str(chosen), *numbers, f"{more.mean():+,.1f} ± {error:.1f}"
+
+
+def best_setting(ratings: Ratings, films: int, agent: str) -> Setting:
+    """Return the setting of a rival with the least regret on CHOSEN_ON."""
+    choices, trials = RIVALS[agent], min(SLOW.get(agent, TRIALS), TRIALS_TO_CHOOSE)
+    found = [over_segments(ratings, films, each, CHOSEN_ON, trials)[-1] for each in choices]
+    print(films, *zip(map(str, choices), np.round(found), strict=True), flush=True)
+    return choices[int(np.argmin(found))]
+
+
+def with_others(table: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Add the rows of other agents that the page has, and sort by films and regret."""
+
+    def key(row: Sequence[str]) -> tuple[str, str]:
+        return row[0], re.split(r"[(`]", row[1].strip("`"))[0]
+
+    rows = {key(row): row for row in [*page.rows("rivals", PAGE), *table]}
+    return sorted(rows.values(), key=lambda row: (int(row[0]), float(row[4].replace(",", ""))))
+
+
 def for_readme(table: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
     """Choose the first and the last row of a case with a survey, and the last of one without."""
     header, *body = table
@@ -178,7 +256,8 @@ def main() -> None:
     """Measure, print, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", help="path of ml-1m.zip")
-    parser.add_argument("--only", choices=("cases", "settings"))
+    parser.add_argument("--only", choices=("cases", "settings", "rivals"))
+    parser.add_argument("--agents", nargs="+", choices=RIVALS, default=list(RIVALS))
     chosen = parser.parse_args()
     ratings = read_ratings(chosen.data)
     for name, measure in {"cases": cases, "settings": settings}.items():
@@ -188,6 +267,11 @@ def main() -> None:
             page.replace({name: page.markdown(table)}, PAGE)
             if name == "cases":
                 page.replace({"correlations": page.markdown(for_readme(table))}, README)
+    if chosen.only in (None, "rivals"):
+        header = ("films", "agent", *(f"{rounds:,} rounds" for rounds in ROUNDS), "over `warm-ts`")
+        rivals_table = [header, *with_others(list(rivals(ratings, chosen.agents)))]
+        print(page.markdown(rivals_table), flush=True)
+        page.replace({"rivals": page.markdown(rivals_table)}, PAGE)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,15 @@ def replace(tables: dict[str, str], page: Path) -> None:
     page.write_text(text, encoding="utf-8")
 
 
+def rows(name: str, page: Path) -> list[list[str]]:
+    """Read the rows of a table of a page, without its header."""
+    found = re.search(
+        rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", page.read_text("utf-8"), flags=re.S
+    )
+    lines = found[1].strip().splitlines() if found else []
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
 def tables(results: dict[str, Any]) -> dict[str, str]:
     """Return the tables for which there are results, as Markdown."""
     return {

@@ -32,8 +32,24 @@ def test_the_page_on_correlations_has_its_tables():
     import correlations
 
     text = correlations.PAGE.read_text(encoding="utf-8")
-    for name in ("cases", "settings"):
+    for name in ("cases", "settings", "rivals"):
         assert f"<!-- {name} -->\n\n| " in text
+
+
+def test_rivals_have_a_setting_for_each_combination_and_rows_of_others_stay():
+    import correlations
+
+    made = correlations.grid("c-ts", pads=(0.1, 0.2), beta=(1, 0.5))
+    assert list(map(str, made)) == [
+        "`c-ts(beta=1)`", "`c-ts(beta=1)`, `pad=0.2`", "`c-ts(beta=0.5)`",
+        "`c-ts(beta=0.5)`, `pad=0.2`",
+    ]  # fmt: skip
+    before = correlations.page.rows("rivals", correlations.PAGE)
+    films, agent, *numbers = before[0]
+    changed = [films, agent, *numbers[:2], "0.1", numbers[3]]
+    after = correlations.with_others([changed])
+    assert after[0] == changed
+    assert len(after) == len(before)
 
 
 def test_the_page_on_identification_has_its_table():
