@@ -61,7 +61,7 @@ def set_by_reset() -> Any:
     return _SetByReset()
 
 
-Update: TypeAlias = Callable[[Any, IntArray, FloatArray], None]
+Update: TypeAlias = Callable[..., None]  # of agent, arms, rewards, and what else it is told
 
 
 def checks_round(update: Update) -> Update:
@@ -76,7 +76,7 @@ def checks_round(update: Update) -> Update:
     """
 
     @wraps(update)
-    def checked(agent: Any, arms: Any, rewards: Any) -> None:
+    def checked(agent: Any, arms: Any, rewards: Any, *more: Any) -> None:
         problem, trials = agent._playing
         rewards = checks.numbers("rewards", rewards)
         if rewards.shape != (trials,):
@@ -84,13 +84,13 @@ def checks_round(update: Update) -> Update:
                 f"rewards have shape {rewards.shape}: expected ({trials},), one for each trial"
             )
         problem.reward_index(rewards)
-        update(agent, checks.arms_in_range("arms", arms, trials, problem.n_arms), rewards)
+        update(agent, checks.arms_in_range("arms", arms, trials, problem.n_arms), rewards, *more)
 
     checked.unchecked = update  # type: ignore[attr-defined]
     return checked
 
 
-def unchecked_update(agent: Agent) -> Callable[[IntArray, FloatArray], None]:
+def unchecked_update(agent: Agent) -> Callable[..., None]:
     """Return an agent's `update` without the checks of `checks_round`."""
     unchecked = getattr(agent.update, "unchecked", None)
     return agent.update if unchecked is None else partial(unchecked, agent)

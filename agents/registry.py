@@ -47,7 +47,6 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "epsilon-greedy": "policies.epsilon_greedy:EpsilonGreedy",
         "explore-then-commit": "policies.explore_then_commit:ExploreThenCommit",
         "successive-elimination": "policies.successive_elimination:SuccessiveElimination",
-        "oracle": "policies.oracle:Oracle",
     },
     "optimism": {
         "ucb": "policies.ucb:UCB",
@@ -92,6 +91,12 @@ _BUILT_IN: dict[str, dict[str, str]] = {
     "from the factors of a survey": {
         "factor-ts": "survey.factor_ts:FactorTS",
         "v-ids": "survey.v_ids:VIDS",
+    },
+    "told more": {
+        "oracle": "told_more.oracle:Oracle",
+        "ucb-n": "told_more.ucb_n:UCBN",
+        "ucucb": "told_more.ucucb:UCUCB",
+        "latent-ts": "told_more.latent_ts:LatentTS",
     },
     "learning": {
         "ppo": "rl.online:PPO",

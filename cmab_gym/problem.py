@@ -340,32 +340,6 @@ class BanditProblem:
         return read_only((self.reward_support[:-1] + self.reward_support[1:]) / 2)
 
 
-class OracleProblem(BanditProblem):
-    """A problem whose player is told the means, for the `oracle` among the agents.
-
-    Args:
-        problem: what an ordinary player knows.
-        means: float64 (K,), the mean reward of each arm.
-
-    Raises:
-        ValueError: there is not one mean for each arm.
-    """
-
-    means: FloatArray
-
-    def __init__(self, problem: BanditProblem, means: ArrayLike) -> None:
-        super().__init__(problem.rows, *problem._others(), horizon=problem.horizon)
-        object.__setattr__(self, "means", read_only(means))
-        if self.means.shape != (self.n_arms,):
-            raise ValueError(
-                f"means have shape {self.means.shape}: expected ({self.n_arms},), one for each arm"
-            )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        plain, arguments = super().__reduce__()
-        return type(self), (plain(*arguments), self.means)
-
-
 def tolerance_of(reward_bounds: tuple[float, float]) -> float:
     """Return the largest difference of rewards in an interval that counts as a rounding error."""
     low, high = reward_bounds

@@ -7,8 +7,8 @@ import pytest
 
 import cmab_gym
 from cmab_gym import BanditProblem
-from cmab_gym.problem import OracleProblem
 from cmab_gym.rows import pseudo_reward_rows
+from cmab_gym.told_problem import ToldProblem
 
 TABLE_1 = np.array([[[0, 1], [0.8, 0.5]], [[0.7, 0.4], [0, 1]]])
 
@@ -45,14 +45,14 @@ def test_copies_cannot_be_written_to_either(clone):
 
 def test_a_problem_told_more_keeps_the_rest_and_survives_pickling():
     plain = problem(survey_means=[0, 1], survey_counts=np.array([1, 2]))
-    oracle = OracleProblem(plain.with_horizon(7), [0.5, 0.25])
+    oracle = ToldProblem(plain.with_horizon(7), [0.5, 0.25])
     for made in (oracle, pickle.loads(pickle.dumps(oracle))):  # noqa: S301
         assert (made.horizon, made.means.tolist()) == (7, [0.5, 0.25])
         np.testing.assert_array_equal(made.survey_counts, plain.survey_counts)
     assert oracle.rows is plain.rows
     assert (plain.horizon, plain.with_horizon(3).horizon) == (None, 3)
     with pytest.raises(ValueError, match=r"means have shape \(1,\): expected \(2,\)"):
-        OracleProblem(plain, [1])
+        ToldProblem(plain, [1])
     with pytest.raises(ValueError, match="horizon=0: expected an integer of at least 1"):
         plain.with_horizon(0)
 

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import CorrelatedHistory
-from cmab_gym.problem import check_scale, scale_of
+from cmab_gym.problem import check_scale
 from cmab_gym.streams import TrialStreams
 
 
@@ -48,8 +49,9 @@ class ClippedUCB:
 
     def index(self, history: CorrelatedHistory, rng: TrialStreams) -> FloatArray:
         """Compute the index, float64 (B, K): see `IndexPolicy.index`."""
-        B, t, n = scale_of(self.B, history.problem), max(history.t, 1), history.pulls
-        widths = B * np.sqrt(2 * np.log(t)) * np.sqrt(1 / np.maximum(n, 1))
-        own = np.where(n > 0, history.means + widths, np.inf)
-        index: FloatArray = np.minimum(own, history.least_sum(widths))
+        if not history.t:
+            return np.full(history.pulls.shape, np.inf)
+        pulls = history.pulls
+        widths = np.where(pulls > 0, UCB(self.B).widths(history, pulls), np.inf)
+        index: FloatArray = np.minimum(history.means + widths, history.least_sum(widths))
         return index

@@ -38,6 +38,28 @@ def standard_gamma(shape: FloatArray, rng: TrialStreams) -> FloatArray:
     return draws
 
 
+def log_dirichlet(counts: FloatArray, rng: TrialStreams) -> FloatArray:
+    """Draw distributions from Dirichlet(counts), also with counts near 0.
+
+    Args:
+        counts: float64 (B, n), above 0.
+        rng: one stream for each trial.
+
+    Returns:
+        The logarithms of the probabilities, float64 (B, n): a probability may be too small for
+        float64.
+
+    Source: Gamma(a) is Gamma(a + 1) times U^(1/a) with a uniform U.
+    """
+    gamma = np.empty(counts.shape)
+    for stream, own, out in zip(rng.generators, counts + 1, gamma, strict=True):
+        stream.standard_gamma(own, out=out)  # faster than the function above for many numbers
+    log = np.log(gamma) + np.log1p(-rng.random(counts.shape[1])) / counts
+    log -= log.max(axis=1, keepdims=True)
+    normalised: FloatArray = log - np.log(np.exp(log).sum(axis=1, keepdims=True))
+    return normalised
+
+
 def dirichlet_means(counts: FloatArray, values: FloatArray, rng: TrialStreams) -> FloatArray:
     """Draw distributions from Dirichlet(counts) and return their means.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab_gym.arrays import FloatArray
+from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.history import History
 from cmab_gym.problem import check_scale, scale_of
 from cmab_gym.streams import TrialStreams
@@ -36,7 +36,12 @@ class UCB:
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
         """Compute the index, float64 (B, K): see `IndexPolicy.index`."""
-        B, t, n = scale_of(self.B, history.problem), history.t, history.pulls
-        # sqrt(1 / n) apart, as the compiled loop keeps it between the pulls of an arm.
-        index: FloatArray = history.means + B * np.sqrt(2 * np.log(t)) * np.sqrt(1 / n)
+        index: FloatArray = history.means + self.widths(history, history.pulls)
         return index
+
+    def widths(self, history: History, n: IntArray) -> FloatArray:
+        """Return what is added to the means of n rewards, with the shape of n."""
+        B, t = scale_of(self.B, history.problem), history.t
+        # sqrt(1 / n) apart, as the compiled loop keeps it between the pulls of an arm.
+        widths: FloatArray = B * np.sqrt(2 * np.log(t)) * np.sqrt(1 / n)
+        return widths

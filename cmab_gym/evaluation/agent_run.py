@@ -42,6 +42,8 @@ class AgentRun:
         peak_memory: the most memory, in bytes, that the process held until the agent had finished,
             with whatever it held and ran before; of several processes, the largest. 0 if the
             system does not tell.
+        told: what the agent was told in addition, a key of `cmab_gym.told_problem.TOLD`; "" for
+            nothing. The manifest holds it.
     """
 
     label: str
@@ -55,6 +57,7 @@ class AgentRun:
     competitive: IntArray = field(default_factory=_no_counts)
     pulls: ArmPulls | None = None
     peak_memory: int = 0
+    told: str = ""
 
     @property
     def trials(self) -> range:
@@ -110,6 +113,7 @@ class AgentRun:
             competitive=np.concatenate([part.competitive for part in own]),
             pulls=_joined_pulls([part.pulls for part in own]),
             peak_memory=max(part.peak_memory for part in own),
+            told=own[0].told,
         )
 
 

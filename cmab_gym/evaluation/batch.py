@@ -16,7 +16,8 @@ from gymnasium.envs.registration import EnvSpec
 from cmab_gym import checks
 from cmab_gym.agents.api import Agent, AgentError, TrialError, unchecked_update
 from cmab_gym.agents.make import AgentFactory
-from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.arrays import AnyArray
+from cmab_gym.envs.info import NO_JOINT_OUTCOME
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation import worker
@@ -27,8 +28,9 @@ from cmab_gym.evaluation.record import Record
 from cmab_gym.evaluation.time_limit import TimeLimit
 from cmab_gym.late_rewards import Arrivals, RoundQueue
 from cmab_gym.models.base import BanditModel
-from cmab_gym.problem import BanditProblem, OracleProblem
+from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams, environment_seed
+from cmab_gym.told_problem import TOLD, ToldProblem
 from cmab_gym.user_code import line_of_user
 
 OnProgress = Callable[[int], None]
@@ -166,7 +168,7 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
                 _check_copes_with_late_rewards(agent)
             if compiled is None:
                 limit.start_round()
-                agent.reset(_problem_for(agent, env.unwrapped.model, rounds), n_trials, streams)
+                agent.reset(_problem_for(agent, env.unwrapped, rounds), n_trials, streams)
         start = time.perf_counter()  # after the agent's imports and compilation
         if compiled is not None:
             _run_compiled(compiled, rounds, report)
@@ -189,26 +191,36 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
         competitive=record.competitive,
         pulls=record.arm_pulls(),
         peak_memory=peak_memory(),
+        told=_declared(agent, "told") or "",
     )
 
 
-def _problem_for(agent: Agent, model: BanditModel, rounds: int) -> BanditProblem:
-    """Return what an agent is told: the problem and the horizon; an oracle also the means."""
-    problem = model.problem.with_horizon(rounds)
-    return OracleProblem(problem, model.means) if _declares(agent, "is_oracle") else problem
+def _problem_for(agent: Agent, env: BanditVectorEnv, rounds: int) -> BanditProblem:
+    """Return what an agent is told: the problem, the horizon, and what its class asks for."""
+    problem, told = env.problem.with_horizon(rounds), _declared(agent, "told")
+    if told == "means":
+        return ToldProblem(problem, env.model.means)
+    if told == "source":
+        return ToldProblem(problem, source=env.model.source_rewards())
+    if told == "outcomes" and env.draws != "rounds":
+        raise ValueError(NO_JOINT_OUTCOME)
+    if told not in (None, *TOLD):
+        raise ValueError(checks.unknown("value of told", str(told), list(TOLD)))
+    return problem
 
 
 def _check_copes_with_late_rewards(agent: Agent) -> None:
-    if _declares(agent, "needs_rewards_at_once"):
+    if _declared(agent, "needs_rewards_at_once"):
         raise ValueError(
             "it needs the reward of each pull before the next: expected delay=0 and "
             "rewards_every=1; leave them out, or leave the agent out"
         )
 
 
-def _declares(agent: Agent, attribute: str) -> bool:
-    """Return whether the agent's policy, or the agent itself, has an attribute that is true."""
-    return bool(getattr(getattr(agent, "policy", agent), attribute, False))
+def _declared(agent: Agent, attribute: str) -> Any:
+    """Return an attribute of the agent's policy, or of the agent itself; None without it."""
+    own = getattr(agent, attribute, None)
+    return getattr(getattr(agent, "policy", None), attribute, None) if own is None else own
 
 
 def forget_variables(error: BaseException | None) -> None:
@@ -246,7 +258,8 @@ def _run_rounds(
     """Run round by round."""
     n_trials, rounds = len(batch.trials), batch.checkpoints[-1]
     n_arms, update = env.unwrapped.model.n_arms, unchecked_update(agent)
-    queue = RoundQueue[tuple[IntArray, FloatArray]](batch.arrivals)
+    queue = RoundQueue[tuple[AnyArray, ...]](batch.arrivals)
+    sees_all = _declared(agent, "told") == "outcomes"
     for t in range(1, rounds + 1):
         context.round = t
         limit.start_round()
@@ -254,9 +267,10 @@ def _run_rounds(
             # A copy, since the agent may change its array later.
             arms = checks.arms_in_range("act()", agent.act(), n_trials, n_arms).copy()
         _, rewards, _, _, info = env.step(arms)
+        more = (env.unwrapped.round_rewards,) if sees_all else ()
         with context:
             record.add(t, arms, rewards, info["regret"], agent)
-            for arrived in queue.add((arms, rewards)):
+            for arrived in queue.add((arms, rewards, *more)):
                 update(*arrived)
         if t % _CLOCK_EVERY == 0 or t == rounds:
             report(t, at_end=t == rounds)

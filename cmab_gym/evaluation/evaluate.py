@@ -24,6 +24,7 @@ from cmab_gym.evaluation.results import (
 )
 from cmab_gym.evaluation.workers import Workers, workers_of
 from cmab_gym.late_rewards import Arrivals
+from cmab_gym.told_problem import TOLD
 
 CHECKPOINTS = 100
 WAIT_FOR_WORKERS = 60.0  # seconds
@@ -148,6 +149,7 @@ def evaluate(
         forget_variables(interruption)
     manifest["seconds"] = round(time.perf_counter() - start, 3)
     runs = tuple(AgentRun.joined(label, parts, trials) for label in factories)
+    manifest["told_more"] = {run.label: TOLD[run.told] for run in runs if run.told}
     if interruption is not None:
         manifest["interrupted"] = True
         raise EvaluationInterrupted(Results(at, runs, manifest)) from interruption

@@ -117,6 +117,20 @@ class BanditModel(ABC):
         """
         return self.expected_pseudo_rewards()
 
+    def source_rewards(self) -> FloatArray:
+        """Return the lowest and the highest reward of each arm for each value of a hidden source.
+
+        Returns:
+            float64 (2, K, X), for X values, or cells of values.
+
+        Raises:
+            ValueError: the rewards do not depend on a hidden source whose values are known.
+        """
+        raise ValueError(
+            "the rewards do not come from a hidden source: expected an environment such as "
+            "CMAB-Latent-v0 or CMAB-Tabular-v0; leave out agents that are told of the source"
+        )
+
     @property
     def n_arms(self) -> int:
         """The number of arms, K."""

@@ -22,6 +22,7 @@ __all__ = ["Bound", "LatentModel", "ScaledBeta"]
 
 _X_QUANTILES, _REWARD_QUANTILES = 20_000, 16  # midpoints for expectations over X, and given X
 _SAMPLES, _GRID_SAMPLES = 1_000_000, 20_000  # draws in their place for a sampler without quantiles
+_SOURCE_CELLS = 100  # of X, for players who are told the functions
 _TRIALS_PER_DRAW = 32  # trials that share a call of the functions: few enough to bound the memory
 _MOST_BINS, _FEWEST_BINS, _TABLE_BYTES = 2000, 100, 4 * 2**20  # of a table with default bins
 
@@ -204,6 +205,14 @@ class LatentModel(DrawnRewards):
         phi = _soften(phi, bounds[1], self.delta)
         np.fill_diagonal(phi, self.means)
         return phi
+
+    def source_rewards(self) -> FloatArray:
+        """Return the bounds in 100 cells of X of equal size: see `BanditModel.source_rewards`."""
+        bounds = self.problem.reward_bounds
+        cells = Cells.over(self._x_range, self.lower, self.upper).within(bounds)
+        shape = (self.n_arms, _SOURCE_CELLS, -1)
+        low, high = cells.low.reshape(shape).min(axis=2), cells.high.reshape(shape).max(axis=2)
+        return np.stack([low, high])
 
     def _mean_rewards(self) -> FloatArray:
         lower, upper = self._at(self._quantiles)

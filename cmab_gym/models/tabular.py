@@ -158,6 +158,11 @@ class TabularModel(BanditModel):
         index: int = self._flat_index[prepared[row] * self._n_arms + arm]
         return self._support[index], index
 
+    def source_rewards(self) -> FloatArray:
+        """Return the joint outcomes as values of the source: see `BanditModel.source_rewards`."""
+        rewards = np.asarray(self.outcomes).T
+        return np.stack([rewards, rewards])
+
     def _checked_table(
         self,
         name: str,

@@ -8,15 +8,16 @@ from cmab_gym.agents import CBandit, IndexAgent, registry
 from cmab_gym.agents.api import unchecked_update
 from cmab_gym.agents.one_trial import Copies
 from cmab_gym.envs.latent import latent_model
-from cmab_gym.problem import OracleProblem
 from cmab_gym.survey_factors import SurveyFactors
+from cmab_gym.told_problem import ToldProblem
 
 TABLE = np.full((2, 2, 3), 5.0)
 TABLE[[0, 1], [0, 1]] = [1, 2, 5]
 OF_SURVEY = [2, 3], np.array([4, 4]), SurveyFactors([[0.1], [0.2]], 0.1, [1, 1])
+SOURCE = [[[1, 5], [2, 1]], [[2, 5], [5, 5]]]
 STARS = BanditProblem(TABLE, [1, 2, 5], (1, 5), None, None, *OF_SURVEY, horizon=99)
-STARS = OracleProblem(STARS, [2, 3])
-BINS = OracleProblem(latent_model("two-arm-b").problem.with_horizon(99), [2, 3])
+STARS = ToldProblem(STARS, [2, 3], SOURCE)
+BINS = ToldProblem(latent_model("two-arm-b").problem.with_horizon(99), [2, 3], SOURCE)
 
 
 class Plain:

@@ -42,7 +42,7 @@ class Half:
     def act(self): ...
 """
 IDEAS = {
-    "baselines": "greedy epsilon-greedy explore-then-commit successive-elimination oracle",
+    "baselines": "greedy epsilon-greedy explore-then-commit successive-elimination",
     "optimism": "ucb ucb-tuned ucb-v moss anytime-moss kl-ucb kl-ucb++ empirical-kl-ucb bayes-ucb "
     "imed empirical-imed clipped-ucb",
     "sampling": "ts beta-ts dirichlet-ts npts gaussian-ts",
@@ -51,6 +51,7 @@ IDEAS = {
     "many arms": "subsampled-ucb subsampled-greedy",
     "from a survey": "warm-ts survey-greedy min-ucb",
     "from the factors of a survey": "factor-ts v-ids",
+    "told more": "oracle ucb-n ucucb latent-ts",
 }
 BUILT_IN = [
     "random",
@@ -58,7 +59,7 @@ BUILT_IN = [
         prefix + name
         for names in IDEAS.values()
         for name in names.split()
-        for prefix in ("", "c-", "tc-")
+        for prefix in (("",) if name == "ucb-n" else ("", "c-", "tc-"))
     ),
     *("ppo", "a2c", "dqn"),
 ]

@@ -46,6 +46,15 @@ def test_run_writes_everything_and_prints_a_table(tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("numpy_loops")
+def test_an_agent_that_is_told_more_is_named_below_the_table(tmp_path, capsys):
+    small = ["--rounds", "5", "--trials", "2", "--out", str(tmp_path)]
+    assert main(["run", "CMAB-Tabular-v0", "--agents", "ts", "c-oracle", *small]) == 0
+    out = capsys.readouterr().out
+    assert "c-oracle was told more than other agents: the mean reward of each arm" in out
+    assert "ts was told" not in out
+
+
+@pytest.mark.usefixtures("numpy_loops")
 def test_options_set_the_environment_and_the_agents(tmp_path, capsys, monkeypatch):
     titles = []
     monkeypatch.setattr(

@@ -209,9 +209,13 @@ def test_only_an_oracle_is_told_the_means_and_every_agent_the_horizon():
     results = evaluate(TABULAR, [Records, "oracle"], **SETTINGS)
     assert told == [(SETTINGS["rounds"], False)]
     assert results.regret("oracle").max() == 0
+    assert results.manifest["told_more"] == {"oracle": "the mean reward of each arm"}
+    Records.told = "all"
+    with pytest.raises(EvaluationError, match="unknown value of told 'all': expected one of: mea"):
+        evaluate(TABULAR, [Records], **SETTINGS)
     oracle = make_agent("oracle")
     oracle.reset(tabular_model().problem, 1, 0)
-    with pytest.raises(ValueError, match=r"does not tell the means: expected an OracleProblem"):
+    with pytest.raises(ValueError, match=r"does not tell the means: expected a ToldProblem"):
         oracle.act()
 
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from cmab_gym.envs.independent import independent_model
 from cmab_gym.envs.latent import latent_model
 from cmab_gym.models import LatentModel
 from cmab_gym.models.latent_bounds import largest_over_intervals
@@ -292,3 +293,21 @@ def test_largest_over_intervals_agrees_with_the_definition(intervals):
     for position in range(31):
         covering = [v for f, g, v in intervals if f <= position <= g]
         assert got[position] == max(covering, default=-np.inf)
+
+
+@pytest.mark.parametrize("preset", ["two-arm-b", "three-arm-b"])
+def test_the_cells_of_the_source_hold_the_rewards_of_a_draw(preset):
+    """Some cell can give the rewards of all arms in a round, since one X has given them."""
+    model = latent_model(preset)
+    low, high = model.source_rewards()
+    assert low.shape == (model.n_arms, 100)
+    rewards = model.draw(np.random.default_rng(0), 300)[:, :, None]
+    assert ((low - 1e-9 <= rewards) & (rewards <= high + 1e-9)).all(axis=1).any(axis=1).all()
+    width = np.subtract(*model.problem.reward_bounds[::-1])
+    assert (low >= model.problem.reward_bounds[0]).all()
+    assert (high - low).min() < width / 4
+
+
+def test_a_model_without_a_source_says_so():
+    with pytest.raises(ValueError, match="do not come from a hidden source: expected an environm"):
+        independent_model().source_rewards()

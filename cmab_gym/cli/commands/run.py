@@ -109,3 +109,5 @@ def _print_summary(results: Results) -> None:
     ]
     header = ("agent", "final regret", "sd", "95 % interval", "best arm", "rounds/s")
     print_table(header, rows, text=["agent"])
+    for label, what in results.manifest["told_more"].items():
+        say(f"{label} was told more than other agents: {what}")

@@ -19,9 +19,9 @@ from cmab_gym.agents.policies.remembered import rounded_up
 from cmab_gym.envs.latent import latent_model
 from cmab_gym.evaluation import evaluate
 from cmab_gym.history import History
-from cmab_gym.problem import OracleProblem
 from cmab_gym.streams import TrialStreams
 from cmab_gym.survey_factors import SurveyFactors
+from cmab_gym.told_problem import ToldProblem
 
 STARS = np.array([1.0, 2.0, 3.0, 5.0])
 HORIZON = 100
@@ -319,14 +319,18 @@ POLICIES = [
 ]
 
 
+# Of four arms for each of three values of a hidden source.
+REWARDS_OF_SOURCE = np.array([[1, 2, 5], [5, 1, 2], [2, 4, 4], [4, 5, 1]], dtype=np.float64)
+
+
 def problem_for_all():
-    """A table that says nothing, a survey, the horizon and the means."""
+    """A table that says nothing, a survey, the horizon, the means and a hidden source."""
     table = np.full((4, 4, 4), 5.0)
     of_survey = {"survey_means": [2, 3, 3, 4], "survey_counts": np.array([3, 4, 5, 6])}
     loadings = [[0.1, 0.3], [0.2, -0.1], [0.2, 0], [-0.3, 0.1]]
     of_survey["survey_factors"] = SurveyFactors(loadings, 0.3, [1, 2, 1, 1])
     problem = BanditProblem(table, STARS, (1, 5), horizon=60, **of_survey)
-    return OracleProblem(problem, [2, 3, 3, 4])
+    return ToldProblem(problem, [2, 3, 3, 4], [REWARDS_OF_SOURCE, REWARDS_OF_SOURCE])
 
 
 def arms_of(name, trials=range(3)):

@@ -1,0 +1,1 @@
+"""Agents that are told more than players of a bandit may know: upper references."""
