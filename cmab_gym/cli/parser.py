@@ -12,12 +12,15 @@ from cmab_gym.cli.errors import UsageError
 from cmab_gym.cli.values import (
     AddAgents,
     AddKeywords,
+    AddLabels,
     checkpoints,
     jobs,
     probability,
     seconds,
     whole,
 )
+from cmab_gym.evaluation.plots.curves import BANDS
+from cmab_gym.evaluation.results_file import KINDS
 from cmab_gym.versions import version_of
 
 _WORKERS = {
@@ -48,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_sweep(commands.add_parser("sweep", help="run environments x agents x parameters x seeds"))
     _add_compare(commands.add_parser("compare", help="say which agents differ, from saved results"))
+    _add_plot(commands.add_parser("plot", help="draw pictures of saved results"))
     _add_train(commands.add_parser("train", help="train an agent in advance (needs the extra rl)"))
     _add_reproduce(commands.add_parser("reproduce", help="run the paper's experiments and compare"))
     _add_inspect(
@@ -178,6 +182,60 @@ def _add_compare(compare: argparse.ArgumentParser) -> None:
         help="resamples of the bootstrap, and random flips of signs (default 9999)",
     )
     compare.set_defaults(command="compare:run", option_of={"n_resamples": "--resamples"})
+
+
+def _add_plot(plot: argparse.ArgumentParser) -> None:
+    plot.add_argument(
+        "folders", nargs="+", metavar="FOLDER", help="folders with the results of `run`"
+    )
+    plot.add_argument(
+        "--kinds",
+        nargs="+",
+        choices=KINDS,
+        metavar="KIND",
+        help=f"pictures to draw: {', '.join(KINDS)} (default: all that the results have)",
+    )
+    plot.add_argument(
+        "--out",
+        help="join the results of all folders, agents or trials of one task, and write them with "
+        "their pictures to this folder (default: the pictures of each folder are written there)",
+    )
+    plot.add_argument(
+        "--format", choices=("png", "svg", "pdf"), default="png", help="of the files (default png)"
+    )
+    plot.add_argument("--title", help="above the pictures (default: environment and arguments)")
+    plot.add_argument(
+        "--labels",
+        nargs="+",
+        action=AddLabels,
+        metavar="AGENT=NAME",
+        help="names to draw in place of the agents' labels",
+    )
+    plot.add_argument(
+        "--highlight",
+        nargs="+",
+        action=AddAgents,
+        metavar="AGENT",
+        help="agents to draw in colour, and the others in grey (default: of more than eight "
+        "agents, the five with the least regret)",
+    )
+    plot.add_argument(
+        "--band",
+        choices=BANDS,
+        help="around the curves: sd, one standard deviation; interval, of 95 %% for the mean; "
+        "quantiles, 5 %% to 95 %% around the median; none (default sd for regret, none for "
+        "competitive)",
+    )
+    plot.add_argument(
+        "--log",
+        choices=("none", "x", "y", "xy"),
+        help="logarithmic axes (y: of regret, in all pictures)",
+    )
+    _add_whole(plot, "--arms", "arms in the picture of the pulls", 50)
+    plot.set_defaults(
+        command="plot:run",
+        option_of={"labels": "--labels", "highlight": "--highlight", "path": "--format"},
+    )
 
 
 def _add_train(train: argparse.ArgumentParser) -> None:

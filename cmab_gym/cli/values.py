@@ -110,5 +110,21 @@ class AddKeywords(argparse.Action):
         setattr(namespace, self.dest, keywords)
 
 
+class AddLabels(argparse.Action):
+    """Adds AGENT=NAME pairs to a mapping; agents may have an equals sign too, names may not."""
+
+    def __call__(
+        self, _: Any, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        """Add the values of one occurrence of the option."""
+        labels = dict(getattr(namespace, self.dest) or {})
+        for text in values:
+            agent, _, name = text.rpartition("=")
+            if not agent or not name:
+                raise UsageError(f"{option} {quote(text)}: expected AGENT=NAME, such as c-ucb=ours")
+            labels[agent] = name
+        setattr(namespace, self.dest, labels)
+
+
 def _integer(text: str) -> int | None:
     return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else None

@@ -5,7 +5,12 @@ from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.compare import Comparison, Pair, compare
 from cmab_gym.evaluation.evaluate import evaluate
 from cmab_gym.evaluation.identify import Identification, identify
-from cmab_gym.evaluation.plot import plot_regret
+from cmab_gym.evaluation.plots import (
+    plot_competitive,
+    plot_distribution,
+    plot_pulls,
+    plot_regret,
+)
 from cmab_gym.evaluation.results import (
     EvaluationError,
     EvaluationInterrupted,
@@ -27,6 +32,9 @@ __all__ = [
     "compare",
     "evaluate",
     "identify",
+    "plot_competitive",
+    "plot_distribution",
+    "plot_pulls",
     "plot_regret",
     "sweep",
 ]

@@ -16,7 +16,7 @@ from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
 from cmab_gym.evaluation.comparison import compare_paired, describe, fewest_trials, holm
 from cmab_gym.evaluation.joining import what_decides
-from cmab_gym.evaluation.plot import default_title
+from cmab_gym.evaluation.plots.figure import default_title
 from cmab_gym.evaluation.results import WIDEST_NAME, Results, short_labels
 from cmab_gym.evaluation.results_file import TABLE
 from cmab_gym.text import shown

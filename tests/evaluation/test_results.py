@@ -4,22 +4,17 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pandas as pd
 import pytest
-from hostile import HOSTILE
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from waiting import LIMIT
 
-from cmab_gym.evaluation import AgentRun, Results, evaluate, plot_regret
-from cmab_gym.evaluation.plot import _drawn_labels
+from cmab_gym.evaluation import AgentRun, Results, evaluate
 from cmab_gym.files import write_csv, write_whole
 from cmab_gym.text import display_width
-from cmab_gym.theory import LowerBound
 
 
 @pytest.fixture(scope="module")
@@ -208,122 +203,6 @@ def test_text_that_looks_like_a_formula_gets_an_apostrophe(tmp_path):
     assert lines == ["agent,regret", "'=1+1,-1.5", "'@x,0.0", "'-x,1.0", "c-ucb,2.0"]
 
 
-@pytest.mark.parametrize("kind", ["png", "svg"])
-def test_a_plot_is_written(results, tmp_path, kind):
-    path = plot_regret(results, tmp_path / f"regret.{kind}")
-    start = path.read_bytes()[:200]
-    assert start.startswith(b"\x89PNG") if kind == "png" else b"svg" in start or b"xml" in start
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_plot_has_names_units_and_a_band_and_can_be_read_without_colour(results):
-    from matplotlib.figure import Figure
-
-    from cmab_gym.evaluation.plot import draw_regret
-
-    axes = Figure().add_subplot()
-    draw_regret(axes, results)
-    assert axes.get_xlabel() == "round"
-    assert axes.get_ylabel() == "cumulative regret (reward)"
-    looks = {(str(line.get_linestyle()), line.get_marker()) for line in axes.get_lines()}
-    assert len(looks) == 3
-    assert len(axes.collections) == 3  # one band each
-    ucb = axes.get_lines()[0].get_ydata()
-    assert_allclose(ucb[1:], results.regret("ucb").mean(axis=0))
-    texts = [text.get_text() for text in axes.texts]
-    assert any(text.startswith("ucb ") for text in texts)
-    heights = sorted(text.xy[1] for text in axes.texts)
-    assert np.diff(heights).min() > 0.04 * axes.get_ylim()[1]
-
-
-def test_values_from_elsewhere_are_hollow_marks_in_the_colour_of_their_agent(results):
-    from matplotlib.figure import Figure
-
-    from cmab_gym.evaluation.plot import Marks, draw_regret
-
-    plain, axes = Figure().add_subplot(), Figure().add_subplot()
-    draw_regret(plain, results)
-    draw_regret(axes, results, marks=Marks(40, {"c-ucb": 7.5, "unknown": 1.0}, "published"))
-    curves = {line.get_label().strip(): line for line in plain.get_lines()}
-    mark, sample = axes.get_lines()[len(curves) :]
-    assert mark.get_xydata().tolist() == [[40, 7.5]]
-    assert mark.get_markerfacecolor() == "none"
-    assert mark.get_markeredgecolor() == curves["c-ucb"].get_color()
-    assert mark.get_marker() == curves["c-ucb"].get_marker()
-    assert (sample.get_label(), len(sample.get_xdata())) == (" published", 0)
-
-
-def test_a_lower_bound_is_a_thin_line_named_by_its_constant(results, tmp_path):
-    from matplotlib.figure import Figure
-
-    from cmab_gym.evaluation.plot import draw_regret
-
-    bound = LowerBound(4.966, np.zeros(2))
-    plain, axes = Figure().add_subplot(), Figure().add_subplot()
-    draw_regret(plain, results)
-    draw_regret(axes, results, bound)
-    assert len(axes.get_lines()) == len(plain.get_lines()) + 1
-    line = axes.get_lines()[-1]
-    x, y = line.get_data()
-    assert (x[0], x[-1]) == (1, results.checkpoints[-1])
-    assert_allclose(y, 4.966 * np.log(x))
-    assert line.get_linewidth() < axes.get_lines()[0].get_linewidth()
-    assert "4.97 ln t" in [text.get_text() for text in axes.texts]
-    assert "lower bound" in axes.get_legend().get_texts()[-1].get_text()
-    path = tmp_path / "regret.png"
-    without = plot_regret(results, path).read_bytes()
-    assert plot_regret(results, path, lower_bound=bound).read_bytes() != without
-
-
-def test_many_agents_with_odd_names_can_be_told_apart(tmp_path):
-    from matplotlib.figure import Figure
-
-    from cmab_gym.evaluation.plot import draw_regret
-
-    labels = [*(f"a{number}" for number in range(20)), "_hidden", "cost $5 and $6", "x/y.py:Mine"]
-    one = np.ones((2, 3))
-    runs = tuple(AgentRun(label, one * i, one.astype(int), 1) for i, label in enumerate(labels))
-    results = Results((1, 2, 3), runs, {"env_id": "x", "env_kwargs": {"pmf": np.ones((9, 9))}})
-    axes = Figure().add_subplot()
-    draw_regret(axes, results)
-    lines = axes.get_lines()
-    looks = {(line.get_color(), str(line.get_linestyle()), line.get_marker()) for line in lines}
-    assert len(looks) == len(labels)
-    texts = [text.get_text().strip() for text in axes.get_legend().get_texts()]
-    assert texts[-3:] == ["_hidden", r"cost \$5 and \$6", "Mine"]
-    assert plot_regret(results, tmp_path / "many.png").exists()
-
-
-@pytest.fixture
-def hostile_results():
-    """Results of one agent for each hostile name, on an environment with such arguments."""
-    one, labels = np.ones((2, 3)), [label.replace("\ud800", "") for label in HOSTILE if label]
-    runs = tuple(AgentRun(label, one * i, one.astype(int), 1) for i, label in enumerate(labels))
-    manifest = {"env_id": "x", "env_kwargs": {"a": labels}, "reward_unit": "$\n$"}
-    return Results((1, 2, 3), runs, manifest)
-
-
-@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
-def test_hostile_names_are_drawn_as_text(hostile_results, tmp_path, kind):
-    # Warnings, such as those of missing glyphs or of a layout without room, are errors.
-    path = plot_regret(hostile_results, tmp_path / f"regret.{kind}")
-    if kind == "svg":
-        assert ET.parse(path).getroot().tag.endswith("svg")  # noqa: S314
-
-
-def test_labels_that_look_alike_are_numbered():
-    labels = ["ucb", "a\x00", "a\x01", "n" * 500]
-    assert _drawn_labels(labels) == ["1: ucb", "2: a\ufffd", "3: a\ufffd", f"4: {'n' * 49}…"]
-    assert _drawn_labels(labels[:2]) == ["ucb", "a\ufffd"]
-
-
-@pytest.mark.parametrize("name", ["plot", "plot.", "plot.xyz", ".png"])
-def test_a_plot_needs_an_extension_for_pictures(results, tmp_path, name):
-    with pytest.raises(ValueError, match=r"expected a file name with an extension for pictures"):
-        plot_regret(results, tmp_path / name)
-    assert not list(tmp_path.iterdir())
-
-
 def test_hostile_names_are_text_in_the_printed_table(hostile_results):
     lines = str(hostile_results).splitlines()
     assert len(lines) == 2 + len(hostile_results.runs)
@@ -348,58 +227,3 @@ def test_a_manifest_holds_arrays_in_full(tmp_path):
     manifest = json.loads((results.save(tmp_path) / "manifest.json").read_text())
     assert_array_equal(manifest["env_kwargs"]["pmf"], pmf)
     assert manifest["all_env_kwargs"]["allow_invalid"] is False
-
-
-@pytest.mark.parametrize("number", [1, 3])
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("a name of some length", "another one", "third", "the fourth of them"),
-        ("ucb(B=5.0)", "ts(B=4.0, beta=1.0)", "c-ucb(B=5.0)", "c-ts(B=4.0, beta=1.0)"),
-    ],
-)
-def test_the_legend_of_a_figure_is_whole(results, tmp_path, number, names, monkeypatch):
-    """And the panels have room: Matplotlib would warn, which is an error here."""
-    from matplotlib.figure import Figure
-
-    from cmab_gym.evaluation.plot import Marks, plot_panels
-
-    boxes = []
-
-    def look(figure, *_, **__):
-        figure.draw_without_rendering()
-        boxes.append((figure.legends[0].get_window_extent(), figure.bbox))
-        (tmp_path / "picture").touch()
-
-    monkeypatch.setattr(Figure, "savefig", lambda figure, part, **_: (look(figure), part.touch()))
-    runs = tuple(replace(results.runs[0], label=name) for name in names)
-    panel = replace(results, runs=runs)
-    bounds, marks = LowerBound(1.0, np.zeros(2)), Marks(40, {names[0]: 7.5}, "published")
-    plot_panels(
-        [panel] * number,
-        ["title"] * number,
-        [tmp_path / "p.png"],
-        "Figure",
-        [bounds] * number,
-        [marks] * number,
-    )
-    legend, whole = boxes[0]
-    assert whole.x0 <= legend.x0
-    assert legend.x1 <= whole.x1
-
-
-def test_log_checkpoints_are_drawn_on_a_logarithmic_axis():
-    from matplotlib.figure import Figure
-
-    from cmab_gym.evaluation.plot import draw_regret
-
-    for checkpoints, scale in (("log", "log"), (10, "linear")):
-        axes = Figure().add_subplot()
-        draw_regret(axes, evaluate("CMAB-Tabular-v0", ["ucb"], 100, 2, checkpoints=checkpoints))
-        assert axes.get_xscale() == scale
-        assert axes.get_xlim()[1] == 100
-
-
-def test_nothing_to_plot(tmp_path):
-    with pytest.raises(ValueError, match="no agent finished"):
-        plot_regret(Results((1,), (), {}), tmp_path / "x.png")

@@ -9,7 +9,7 @@ from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, say
 from cmab_gym.evaluation import Comparison, Pair, Results, compare
 from cmab_gym.evaluation.compare import by_environment, results_in, what_differs
-from cmab_gym.evaluation.plot import default_title
+from cmab_gym.evaluation.plots.figure import default_title
 from cmab_gym.text import shown
 
 _AGENTS = ("agent", "mean", "IQM", "5 %", "25 %", "50 %", "75 %", "95 %", "worst tenth")

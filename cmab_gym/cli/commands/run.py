@@ -14,7 +14,7 @@ from cmab_gym.cli.tables import print_survey_notes, print_table, progress_bar, s
 from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation import EvaluationInterrupted, Results, evaluate, plot_regret
 from cmab_gym.evaluation.batch import OnProgress, find_model
-from cmab_gym.evaluation.plot import default_title
+from cmab_gym.evaluation.plots.figure import default_title
 from cmab_gym.evaluation.results import short_labels
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ def _print_summary(results: Results) -> None:
         )
         for name, row in zip(names, results.summary().to_dict("records"), strict=True)
     ]
+    missing = short_labels([*results.failures])
+    rows += [(name, "not finished", *["-"] * 4) for name in missing]
     header = ("agent", "final regret", "sd", "95 % interval", "best arm", "rounds/s")
     print_table(header, rows, text=["agent"])
     for label, what in results.manifest["told_more"].items():

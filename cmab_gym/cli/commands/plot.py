@@ -1,0 +1,76 @@
+"""`cmab-gym plot`: draw pictures of saved results."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cmab_gym.cli.errors import OK
+from cmab_gym.cli.output_folder import output_folder
+from cmab_gym.cli.tables import say
+from cmab_gym.evaluation import (
+    Results,
+    plot_competitive,
+    plot_distribution,
+    plot_pulls,
+    plot_regret,
+)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Draw pictures of the results in each folder, or of all of them joined in `--out`."""
+    every = {Path(name): Results.load(name) for name in chosen.folders}
+    if chosen.out is not None:
+        joined = Results.concat(every.values())
+        # Saved too, so that no picture lies beside a table that it does not show.
+        every = {joined.save(output_folder(chosen.out)): joined}
+    for folder, results in every.items():
+        for kind in chosen.kinds or _kinds(results):
+            path = folder / f"{kind}.{chosen.format}"
+            _PLOTS[kind](results, path, chosen)
+            say(f"written to {path}")
+    return OK
+
+
+def _kinds(results: Results) -> list[str]:
+    """Return the pictures that the results have numbers for."""
+    runs = results.finished
+    pulls = any(run.pulls is not None for run in runs)
+    competitive = any(run.competitive.size for run in runs)
+    return ["regret", "distribution", *["pulls"] * pulls, *["competitive"] * competitive]
+
+
+def _regret(results: Results, path: Path, chosen: argparse.Namespace) -> None:
+    plot_regret(results, path, chosen.title, **_curves(chosen, "sd"))
+
+
+def _competitive(results: Results, path: Path, chosen: argparse.Namespace) -> None:
+    plot_competitive(results, path, chosen.title, **_curves(chosen, "none"))
+
+
+def _distribution(results: Results, path: Path, chosen: argparse.Namespace) -> None:
+    shared = {"labels": chosen.labels, "highlight": chosen.highlight}
+    plot_distribution(results, path, chosen.title, log="y" in (chosen.log or ""), **shared)
+
+
+def _pulls(results: Results, path: Path, chosen: argparse.Namespace) -> None:
+    plot_pulls(results, path, chosen.title, labels=chosen.labels, most_arms=chosen.arms)
+
+
+def _curves(chosen: argparse.Namespace, band: str) -> dict[str, Any]:
+    return {
+        "labels": chosen.labels,
+        "highlight": chosen.highlight,
+        "band": chosen.band or band,
+        "log": chosen.log,
+    }
+
+
+_PLOTS: dict[str, Callable[[Results, Path, argparse.Namespace], None]] = {
+    "regret": _regret,
+    "distribution": _distribution,
+    "pulls": _pulls,
+    "competitive": _competitive,
+}

@@ -1,0 +1,96 @@
+"""Figures: made without pyplot, and saved whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmab_gym.evaluation.results import Results
+from cmab_gym.files import write_whole
+from cmab_gym.text import drawn
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_TITLE, _MISSING = 90, 110  # columns of a terminal, at most
+_USUAL = {"delay": 0, "rewards_every": 1, "draws": "pulls"}  # not in the title
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of so many inches that needs no window."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def figure_of(axes: Axes) -> Figure:
+    """Return the whole figure of some axes."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None  # noqa: S101 (axes belong to a figure)
+    return figure
+
+
+def picture_format(path: Path) -> str:
+    """Return the format that a file's extension stands for.
+
+    Raises:
+        ValueError: Matplotlib cannot write it.
+    """
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kind, known = path.suffix.lstrip(".").lower(), FigureCanvasBase.get_supported_filetypes()
+    if kind not in known:
+        raise ValueError(
+            f"path={str(path)!r}: expected a file name with an extension for pictures, such as "
+            f"{path.stem}.png; known are {', '.join(f'.{each}' for each in sorted(known))}"
+        )
+    return kind
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a picture, whole or not at all.
+
+    Raises:
+        ValueError: Matplotlib cannot write files with this extension.
+        OSError: the file cannot be written.
+    """
+    kind = picture_format(path)
+    write_whole(path, lambda part: figure.savefig(part, format=kind))
+
+
+def check_plot(results: Results, path: str | Path | None) -> Path | None:
+    """Check the arguments of a plot, before anything is drawn; return the path.
+
+    Raises:
+        ValueError: no agent finished, or Matplotlib cannot write files with this extension.
+    """
+    if path is not None:
+        picture_format(Path(path))
+    if not results.finished:
+        raise ValueError("no agent finished: expected results to plot; see results.failures")
+    return None if path is None else Path(path)
+
+
+def default_title(results: Results) -> str:
+    """Return the title: the environment, its keyword arguments, and what else is not usual."""
+    manifest = results.manifest
+    given = [f"{key}={value}" for key, value in manifest.get("env_kwargs", {}).items()]
+    unusual = [
+        f"{key}={manifest[key]}"
+        for key, usual in _USUAL.items()
+        if manifest.get(key, usual) != usual and key not in manifest.get("env_kwargs", {})
+    ]
+    name = str(manifest.get("env_id", ""))
+    task = f"{name} ({', '.join(given)})" if given else name
+    return drawn(", ".join([task, *unusual]), most=_TITLE)
+
+
+def name_missing(axes: Axes, results: Results) -> None:
+    """Write below the axes which agents did not finish, and so are not shown."""
+    if results.failures:
+        text = drawn(f"not finished: {', '.join(results.failures)}", most=_MISSING)
+        axes.set_xlabel(f"{axes.get_xlabel()}\n{text}".lstrip())
