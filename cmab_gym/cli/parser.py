@@ -229,7 +229,7 @@ def _add_plot(plot: argparse.ArgumentParser) -> None:
     plot.add_argument(
         "--log",
         choices=("none", "x", "y", "xy"),
-        help="logarithmic axes (y: of regret, in all pictures)",
+        help="logarithmic axes (default: x after `run --checkpoints log`)",
     )
     _add_whole(plot, "--arms", "arms in the picture of the pulls", 50)
     plot.set_defaults(

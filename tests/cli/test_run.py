@@ -89,6 +89,7 @@ def test_a_failing_agent_does_not_lose_the_results_of_the_others(tmp_path, capsy
     out, err = capsys.readouterr()
     assert code == 1
     assert "c-ucb" in out
+    assert re.search(r"^Bad +not finished", out, re.MULTILINE)
     assert f"agent '{path}:Bad', trial 0, round 20: act() returned 2.5 of type float" in err
     frame = pd.read_parquet(tmp_path / "out" / "results.parquet")
     assert set(frame["agent"]) == {"c-ucb", "ts"}

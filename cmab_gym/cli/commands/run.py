@@ -108,7 +108,7 @@ def _print_summary(results: Results) -> None:
         for name, row in zip(names, results.summary().to_dict("records"), strict=True)
     ]
     missing = short_labels([*results.failures])
-    rows += [(name, "not finished", *["-"] * 4) for name in missing]
+    rows += [(name, "not finished", "-", "-", "-", "-") for name in missing]
     header = ("agent", "final regret", "sd", "95 % interval", "best arm", "rounds/s")
     print_table(header, rows, text=["agent"])
     for label, what in results.manifest["told_more"].items():
