@@ -69,7 +69,7 @@ def gained(regret: FloatArray, agent: Any) -> dict[str, Any]:
     }
     bounds = getattr(agent, "tight_bounds", None)
     if bounds is not None:
-        vectors = bounds.tightened
+        vectors = bounds.kept.tightened
         found |= {"programs": vectors.solved, "infeasible": vectors.infeasible}
     return found
 

@@ -1,7 +1,8 @@
 """The C-Bandit with tightened pseudo-rewards, from the agent down to the linear programs.
 
 - `agent`: `TightenedCBandit`, which rules arms out by bounds that it averages over rewards;
-- `trial_bounds`: `TrialBounds`, these averages in every trial, and when new vectors are due;
+- `trial_bounds`: `TrialBounds`, these averages in every trial;
+- `kept_vectors`: `KeptVectors`, the vectors that each trial keeps, and when new ones are due;
 - `vectors`: `TightenedVectors`, the vectors of pseudo-rewards of a problem, shared by the trials;
 - `pairs` and `all_arms`: the linear programs behind the vectors, with two arms or all of them;
 - `dual_simplex`: solves many small programs at once.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
@@ -94,14 +93,17 @@ class TightenedVectors:
         """
         return self.of_each(np.array([given]), counts[None])[0]
 
-    def of_each(self, given: IntArray, counts: IntArray) -> list[FloatArray]:
+    def of_each(self, given: IntArray, counts: IntArray) -> FloatArray:
         """Return what `vectors` returns for each of n arms; their programs are solved together.
 
         Args:
             given: int64 (n,).
             counts: int64 (n, R).
+
+        Returns:
+            float64 (n, K, R).
         """
-        keys = [(arm, round_marginal(own)) for arm, own in zip(given.tolist(), counts, strict=True)]
+        keys = list(zip(given.tolist(), map(tuple, round_marginals(counts).tolist()), strict=True))
         missing: dict[int, list[tuple[int, ...]]] = {}
         for arm, rounded in dict.fromkeys(keys):
             if (arm, rounded) not in self._vectors:
@@ -110,7 +112,7 @@ class TightenedVectors:
             parts = np.array(marginals, dtype=np.float64)
             solved = self._solve(arm, parts / parts.sum(axis=1, keepdims=True))
             self._vectors.update(zip([(arm, each) for each in marginals], solved, strict=True))
-        return [self._vectors[key] for key in keys]
+        return np.stack([self._vectors[key] for key in keys])
 
     def bounds(self, given: int, marginal: FloatArray) -> FloatArray:
         """Compute the largest mean of every arm given the marginal of one.
@@ -144,22 +146,25 @@ class TightenedVectors:
         return self._programs[given]
 
 
-def round_marginal(counts: IntArray) -> tuple[int, ...]:
-    """Round an empirical distribution to about its sampling noise, more coarsely for more rewards.
+def round_marginals(counts: IntArray) -> IntArray:
+    """Round empirical distributions to about their sampling noise, more coarsely for more rewards.
 
     Args:
-        counts: int64 (R,), R at least 2, some positive.
+        counts: int64 (n, R), R at least 2, some of each row positive.
 
     Returns:
-        R whole numbers; each as a share of their sum is within 1 / sum of the same share of the
-        counts. The sum is the power of 2 next above 2^(3 - R) sqrt(n) for n counts in all: there
-        are so many more distributions of R rewards that two trials would not share a finer one.
+        int64 (n, R); each number as a share of the sum of its row is within 1 / sum of the same
+        share of the counts. The sum is the power of 2 next above 2^(3 - R) sqrt(N) for N counts in
+        all: there are so many more distributions of R rewards that two trials would not share a
+        finer one.
     """
-    total = int(counts.sum())
-    parts = 1 << max(0, 3 - counts.size + math.ceil(math.log2(total) / 2))
+    total = counts.sum(axis=1, keepdims=True)
+    half_bits = np.searchsorted(4 ** np.arange(31), total)  # log2(total) / 2, rounded up
+    parts = 1 << np.maximum(0, 3 - counts.shape[1] + half_bits)
     scaled = counts * parts
-    rounded = scaled // total
-    left = parts - int(rounded.sum())
+    rounded: IntArray = scaled // total
+    left = parts - rounded.sum(axis=1, keepdims=True)
     # The largest remainders are rounded up, the first of equal ones first.
-    rounded[np.argsort(-(scaled % total), kind="stable")[:left]] += 1
-    return tuple(rounded.tolist())
+    order = np.argsort(-(scaled % total), axis=1, kind="stable")
+    rounded[np.arange(len(counts))[:, None], order] += np.arange(counts.shape[1]) < left
+    return rounded

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from strategies import SEEDS
 
 from cmab_gym import BanditProblem
-from cmab_gym.agents.correlated.tightened.vectors import TightenedVectors, round_marginal
+from cmab_gym.agents.correlated.tightened.vectors import TightenedVectors, round_marginals
 from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import TabularModel
@@ -135,7 +135,7 @@ def test_only_the_program_of_all_arms_follows_chains_of_arms():
 @given(st.lists(st.integers(0, 2000), min_size=2, max_size=7).filter(any))
 def test_a_marginal_is_rounded_to_a_power_of_two_parts(counts):
     counts = np.array(counts)
-    rounded = np.array(round_marginal(counts))
+    rounded = round_marginals(counts[None])[0]
     parts, least = rounded.sum(), 2.0 ** (3 - counts.size) * np.sqrt(counts.sum())
     assert parts == 1 or least <= parts < 2 * least
     assert parts.bit_count() == 1
