@@ -171,7 +171,7 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
                 agent.reset(_problem_for(agent, env.unwrapped, rounds), n_trials, streams)
         start = time.perf_counter()  # after the agent's imports and compilation
         if compiled is not None:
-            _run_compiled(compiled, rounds, report)
+            _run_compiled(compiled, rounds, context, report)
         else:
             _run_rounds(batch, env, agent, record, context, report, limit)
     except AgentError as error:
@@ -238,11 +238,15 @@ def forget_variables(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-def _run_compiled(compiled: CompiledRun, rounds: int, report: _Report) -> None:
+def _run_compiled(
+    compiled: CompiledRun, rounds: int, context: ErrorContext, report: _Report
+) -> None:
     """Run the compiled loop to the end."""
     t = 0
     while t < rounds:
-        t = compiled.play()
+        context.round = t + 1
+        with context:
+            t = compiled.play()
         report(t, at_end=t == rounds)
 
 

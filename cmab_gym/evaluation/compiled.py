@@ -16,6 +16,9 @@ from numpy.random import Generator
 
 from cmab_gym.agents.api import Agent
 from cmab_gym.agents.correlated.c_bandit import CBandit
+from cmab_gym.agents.correlated.tightened.agent import TightenedCBandit
+from cmab_gym.agents.correlated.tightened.kept_vectors import KeptVectors, check_rounds
+from cmab_gym.agents.correlated.tightened.vectors import can_be_tightened
 from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.policies.ts import TS
 from cmab_gym.agents.policies.ucb import UCB
@@ -68,6 +71,11 @@ class CompiledRun:
         self._normals: Sequence[Generator] | None = None
         if isinstance(policy, TS | WarmTS):
             self._normals = streams.normal_generators(model.n_arms)
+        self._kept: KeptVectors | None = None
+        if type(agent) is TightenedCBandit and can_be_tightened(model.problem):
+            self._kept = KeptVectors(model.problem, trials)
+        # The rounds before which linear programs may be due.
+        self._checks = check_rounds(self._horizon if self._kept else 0)
         shape, loop = (trials, model.n_arms), _loop()
         pulls = record.pulls if record.pulls.size else np.zeros(shape, np.int64)
         if isinstance(agent, CBandit):
@@ -75,7 +83,7 @@ class CompiledRun:
         self._run = loop.Run(
             loop.ArmStatistics(pulls, np.zeros(shape), np.zeros(shape)),
             _policy(policy, model.problem),
-            _bounds(agent, self._rows, trials),
+            _bounds(agent, self._rows, trials, self._kept),
             _rewards(self._source, model.problem),
             loop.Scores(
                 read_only(model.gaps),
@@ -142,14 +150,29 @@ class CompiledRun:
             drawn = standard_normals(normals[trials], n_rounds, self._rows.n_arms)
         done, wanted = np.zeros((2, len(uniform)), dtype=np.int64)
         needed = significant_pulls(rounds, self._rows.n_arms, self._log_factor)
-        part = loop.Part(trials.start, self.t, uniform, z, drawn, needed, done, wanted)
+        checked = np.isin(rounds[:-1], self._checks)
+        part = loop.Part(trials.start, self.t, uniform, z, drawn, needed, checked, done, wanted)
         while True:
             loop.play_rounds(self._run, part, self._scratch)
-            stopped = np.flatnonzero(done < n_rounds)
-            if not stopped.size:
+            stopped = done < n_rounds
+            if not stopped.any():
                 break
-            bounds = _with_room(self._run.bounds, self._rows, wanted[stopped])
+            self._solve_due(part, np.flatnonzero(stopped & (wanted < 0)))
+            bounds = _with_room(self._run.bounds, self._rows, wanted[stopped & (wanted >= 0)])
             self._run = self._run._replace(bounds=bounds)
+
+    def _solve_due(self, part: Any, stopped: IntArray) -> None:
+        """Solve the linear programs of those trials of a part that stopped for them."""
+        if self._kept is None or not stopped.size:
+            return
+        trials, bounds = part.trial + stopped, self._run.bounds
+        pulls, counts = self._run.seen.pulls[trials], bounds.tightened.counts
+        significant = pulls >= part.needed[part.done[stopped], None]
+        self._kept.solve_due(trials, significant, pulls, counts[trials])
+        # As `LeastBounds.forget`: a new vector may lower a bound, or replace the minimum.
+        bounds.least[trials], bounds.loose[trials] = np.inf, True
+        bounds = bounds._replace(tightened=_tightened(self._kept, counts))
+        self._run = self._run._replace(bounds=bounds)
 
     def _play_none(self) -> None:
         """Compile or load the loop, so that its time is not counted as that of a round."""
@@ -159,10 +182,10 @@ class CompiledRun:
 def supports(agent: object, env: Any) -> bool:
     """Return whether the compiled loop supports an agent on an environment.
 
-    It supports exactly `IndexAgent` and `CBandit` (without `lower_bounds`, and with significant
-    arms as the reference) with exactly `UCB`, `TS` or `WarmTS`, on environments that draw rewards
-    by pulls and whose class declares `compiled_loop`. A subclass, or an object with a method of its
-    own, may do something else.
+    It supports exactly `IndexAgent`, `CBandit` and `TightenedCBandit` (without `lower_bounds`, and
+    with significant arms as the reference) with exactly `UCB`, `TS` or `WarmTS`, on environments
+    that draw rewards by pulls and whose class declares `compiled_loop`. A subclass, or an object
+    with a method of its own, may do something else.
     """
     policy = getattr(agent, "policy", None)
     return (
@@ -171,12 +194,23 @@ def supports(agent: object, env: Any) -> bool:
         and type(policy) in (UCB, TS, WarmTS)
         and bool(vars(type(env)).get("compiled_loop"))
         and getattr(env, "draws", None) == "pulls"
-        and (type(policy) is not WarmTS or env.problem.survey_means is not None)  # else it raises
+        and not _raises(agent, env.problem)
     )
 
 
 def _is_plain_c_bandit(agent: object) -> bool:
-    return type(agent) is CBandit and not agent.lower_bounds and agent.reference == "significant"
+    return (
+        (type(agent) is CBandit or type(agent) is TightenedCBandit)
+        and not agent.lower_bounds
+        and agent.reference == "significant"
+    )
+
+
+def _raises(agent: Any, problem: BanditProblem) -> bool:
+    """Return whether the agent refuses the problem; its `reset` explains why."""
+    if type(agent) is TightenedCBandit and isinstance(problem.rows, LazyRows):
+        return can_be_tightened(problem)
+    return type(agent.policy) is WarmTS and problem.survey_means is None
 
 
 def _has_own_methods(thing: object) -> bool:
@@ -246,7 +280,9 @@ def _rewards(source: RewardSource, problem: BanditProblem) -> Any:
     raise TypeError(f"{type(source).__name__}: expected rewards by pulls")
 
 
-def _bounds(agent: IndexAgent, rows: PseudoRewardRows, trials: int) -> Any:
+def _bounds(
+    agent: IndexAgent, rows: PseudoRewardRows, trials: int, kept: KeptVectors | None
+) -> Any:
     """Return the state of a C-Bandit before the first pull; empty for an agent without bounds."""
     correlated, until, all_first = False, 0.0, False
     if isinstance(agent, CBandit):
@@ -266,6 +302,28 @@ def _bounds(agent: IndexAgent, rows: PseudoRewardRows, trials: int) -> Any:
         np.full(shape, np.inf),
         np.zeros(shape, np.int64),
         np.zeros(shape, np.bool_),
+        _tightened(kept, np.zeros((trials, rows.n_arms, rows.n_rewards), np.int64))
+        if kept
+        else _not_tightened(trials, rows.n_arms),
+    )
+
+
+def _tightened(kept: KeptVectors, counts: IntArray) -> Any:
+    """Return the vectors of a tightened C-Bandit and counts of the rewards, (B, K, R)."""
+    return _loop().Tightened(
+        counts, kept.next_solve, kept.slot, kept.vectors, kept.sums, kept.least
+    )
+
+
+def _not_tightened(trials: int, n_arms: int) -> Any:
+    """Return what stands for them in other agents."""
+    return _loop().Tightened(
+        np.empty((trials, 0, 0), np.int64),
+        np.empty((trials, 0)),
+        np.empty((trials, 0), np.int64),
+        np.empty((0, 0, 0, 0)),
+        np.empty((0, 0, 0)),
+        np.full((1, n_arms), np.inf),
     )
 
 

@@ -1,9 +1,9 @@
 """The compiled loop of whole rounds: environment and agent of every trial, by numba.
 
-It does what `IndexAgent` and `CBandit` do with UCB, TS or WarmTS on the native vector environment,
-with the same order of additions, so that its numbers are equal to theirs to the bit. Those classes
-are the definition; `cmab_gym.evaluation.compiled` decides for which runs it is used.
-Importing this module imports numba.
+It does what `IndexAgent`, `CBandit` and `TightenedCBandit` do with UCB, TS or WarmTS on the native
+vector environment, with the same order of additions, so that its numbers are equal to theirs to the
+bit. Those classes are the definition; `cmab_gym.evaluation.compiled` decides for which runs it is
+used. Importing this module imports numba.
 
 numba compiles a function again for other types of arguments. So what a run does not use is an empty
 array, not None, and one compiled version serves every run.
@@ -48,6 +48,23 @@ class Policy(NamedTuple):
     ranks_unpulled: bool
 
 
+class Tightened(NamedTuple):
+    """State of a tightened C-Bandit: its vectors given some arms, as in `KeptVectors`.
+
+    counts int64 (B, K, R), of each reward of each arm; next_solve float64 (B, K); kept int64
+    (B, K), the row of an arm in the arrays that follow, 0 without vectors; vectors float64
+    (S, V, R, K); sums float64 (S, V, K); least float64 (S, K), the least sums. Row 0 of `least` is
+    infinite. Other agents have that row alone, and empty arrays.
+    """
+
+    counts: IntArray
+    next_solve: FloatArray
+    kept: IntArray
+    vectors: FloatArray
+    sums: FloatArray
+    least: FloatArray
+
+
 class Bounds(NamedTuple):
     """State of a C-Bandit, as in `CorrelatedHistory` and `LeastBounds`.
 
@@ -58,6 +75,7 @@ class Bounds(NamedTuple):
     without a pull. used int64 (1,): the number of rows in use. rows float64 (K, R, K): those of the
     whole table; or store, those computed on demand; the other one is empty. unknown bool (K,);
     least float64 (B, K), the arm that it is given int64 (B, K), loose bool (B, K).
+    tightened: other bounds.
     """
 
     correlated: bool
@@ -72,6 +90,7 @@ class Bounds(NamedTuple):
     least: FloatArray
     given: IntArray
     loose: BoolArray
+    tightened: Tightened
 
 
 class Rewards(NamedTuple):
@@ -126,8 +145,9 @@ class Part(NamedTuple):
     uniforms float64 (G, n), which decide the ties; and the z of the index: either z float64 (n,),
     the same for all arms, or normals float64 (G, n, K). The other one is empty.
     needed int64 (n + 1,): pulls that make an arm significant in each of these rounds and the next.
+    checked bool (n,): rounds before which linear programs may be due.
     done int64 (G,): how many of these rounds each trial has played; wanted int64 (G,): the arm
-    before whose pull it stopped. Both are updated in place.
+    before whose pull it stopped, -1 if programs are due. Both are updated in place.
     """
 
     trial: int
@@ -136,12 +156,13 @@ class Part(NamedTuple):
     z: FloatArray
     normals: FloatArray
     needed: IntArray
+    checked: BoolArray
     done: IntArray
     wanted: IntArray
 
 
 class _Trial(NamedTuple):
-    """The arrays (K,) of one trial: its rows of those of the run."""
+    """The arrays (K,) of one trial, and counts (K, R): its rows of those of the run."""
 
     pulls: IntArray
     sums: FloatArray
@@ -151,6 +172,9 @@ class _Trial(NamedTuple):
     least: FloatArray
     given: IntArray
     loose: BoolArray
+    counts: IntArray
+    next_solve: FloatArray
+    kept: IntArray
 
 
 class Scratch(NamedTuple):
@@ -192,7 +216,8 @@ def play_rounds(run: Run, part: Part, scratch: Scratch) -> None:
     """Play a part of a run, trial by trial.
 
     A trial stops early before it pulls an arm whose rows were not computed or whose sums have no
-    room. Called again, it goes on where it stopped, since a round depends on `part` alone.
+    room, and when linear programs are due. Called again, it goes on where it stopped, since a round
+    depends on `part` alone.
 
     Args:
         run: the run; each arm has enough rewards left for these rounds.
@@ -208,6 +233,7 @@ def play_rounds(run: Run, part: Part, scratch: Scratch) -> None:
 @_inlined
 def _play_trial(g: int, run: Run, part: Part, scratch: Scratch) -> None:
     row, seen, policy, bounds, scores = part.trial + g, run.seen, run.policy, run.bounds, run.scores
+    tightened = bounds.tightened
     own = _Trial(
         seen.pulls[row],
         seen.sums[row],
@@ -217,6 +243,9 @@ def _play_trial(g: int, run: Run, part: Part, scratch: Scratch) -> None:
         bounds.least[row],
         bounds.given[row],
         bounds.loose[row],
+        tightened.counts[row],
+        tightened.next_solve[row],
+        tightened.kept[row],
     )
     n_arms = own.pulls.size
     for arm in range(n_arms):
@@ -235,6 +264,9 @@ def _play_trial(g: int, run: Run, part: Part, scratch: Scratch) -> None:
             if changed:
                 n_significant = _find_significant(part.needed[i], own, scratch)
             _rule_out(own, bounds, n_significant, changed, scratch)
+            if part.checked[i] and _is_due(own, bounds.unknown, scratch):
+                part.wanted[g] = -1
+                break
         arm = _largest(scratch.value, part.uniforms[g, i])
         if correlated and not _has_room(arm, own, bounds):
             part.wanted[g] = arm
@@ -244,8 +276,9 @@ def _play_trial(g: int, run: Run, part: Part, scratch: Scratch) -> None:
         _set_centre_and_width(arm, own, policy, scratch)
         if correlated:
             _find_row(arm, j, reward, bounds.rows, bounds.store, scratch.row)
+            kept = _add_vectors(arm, j, own, tightened)
             significant = own.pulls[arm] >= part.needed[i + 1]
-            _add_row(arm, significant, own, bounds, scratch.row)
+            _add_row(arm, significant, own, bounds, scratch.row, tightened.least[kept])
             changed = (significant and not scratch.significant[arm]) or now + 1 == first
         checkpoint = _record(row, arm, reward, now + 1, checkpoint, scores, scratch.value)
         part.done[g] = i + 1
@@ -318,6 +351,16 @@ def _rule_out(
 
 
 @_inlined
+def _is_due(own: _Trial, unknown: BoolArray, scratch: Scratch) -> bool:
+    """Return whether several arms are open, and programs given a significant arm are due."""
+    n_open, due = 0, False
+    for arm in range(unknown.size):
+        n_open += (scratch.value[arm] != -np.inf) and not unknown[arm]
+        due |= scratch.significant[arm] and own.pulls[arm] >= own.next_solve[arm]
+    return due and n_open > 1
+
+
+@_inlined
 def _find_least(
     own: _Trial, bounds: Bounds, n_open: int, n_significant: int, scratch: Scratch
 ) -> None:
@@ -326,10 +369,11 @@ def _find_least(
     for i in range(n_significant):
         k = scratch.listed[i]
         n, slot = own.pulls[k], own.slot[k]
+        kept = own.kept[k] if own.kept.size else 0
         if n > 0:
             for position in range(n_open):
                 arm = scratch.open[position]
-                phi = bounds.sums[slot, arm] / n
+                phi = min(bounds.sums[slot, arm], bounds.tightened.least[kept, arm]) / n
                 phi = high if phi == np.inf else phi
                 if phi < own.least[arm]:
                     own.least[arm], own.given[arm] = phi, k
@@ -372,13 +416,41 @@ def _find_row(
 
 
 @_inlined
-def _add_row(arm: int, significant: bool, own: _Trial, bounds: Bounds, row: FloatArray) -> None:
+def _add_vectors(arm: int, j: int, own: _Trial, tightened: Tightened) -> int:
+    """Add the vectors of a pull to their sums; return the row of the least sums."""
+    if not own.kept.size:
+        return 0
+    own.counts[arm, j] += 1
+    kept = int(own.kept[arm])
+    if kept == 0:
+        return 0
+    least = tightened.least[kept]
+    least[:] = np.inf
+    for v in range(tightened.sums.shape[1]):
+        vector, sums = tightened.vectors[kept, v, j], tightened.sums[kept, v]
+        for other in range(least.size):
+            total = sums[other] + vector[other]
+            sums[other] = total
+            least[other] = min(least[other], total)
+    least[arm] = np.inf
+    return kept
+
+
+@_inlined
+def _add_row(
+    arm: int,
+    significant: bool,
+    own: _Trial,
+    bounds: Bounds,
+    row: FloatArray,
+    other_sums: FloatArray,
+) -> None:
     """Add the pseudo-rewards of a pull to the sums, and compare phi with the least bounds."""
     n, slot, high = own.pulls[arm], own.slot[arm], bounds.store.high
     for other in range(row.size):  # without branches, which lets the compiler vectorise it
         total = bounds.sums[slot, other] + row[other]
         bounds.sums[slot, other] = total
-        phi = total / n
+        phi = min(total, other_sums[other]) / n
         phi = high if phi == np.inf else phi
         least, was = own.least[other], own.given[other]
         low = phi <= least

@@ -17,6 +17,7 @@ from strategies import SEEDS, tabular_models
 
 from cmab_gym import evaluate, evaluation, make_agent
 from cmab_gym.agents import UCB, CBandit, IndexAgent
+from cmab_gym.agents.correlated.tightened.vectors import TightenedVectors
 from cmab_gym.envs import BanditVectorEnv, TabularVectorEnv
 from cmab_gym.envs_data import Ratings, take_survey
 from cmab_gym.envs_data.arms import listed_arms
@@ -40,6 +41,7 @@ CORRELATED = (
     "c-ucb(until=11)",
     "c-ucb(first_pulls='all', log_factor=2, until=30)",
 )
+TIGHTENED = ("tc-ucb", "tc-ts(beta=0.1, log_factor=2, until=400)", "tc-ucb(first_pulls='all')")
 CASES = {
     "joint outcomes": ("CMAB-Tabular-v0", {"preset": "appendix"}),
     "continuous rewards": ("CMAB-Latent-v0", {"preset": "two-arm-b"}),
@@ -65,8 +67,9 @@ def compiled(monkeypatch):
 @pytest.mark.parametrize("name", CASES)
 def test_both_forms_give_the_same_results(name, compiled, in_both_forms):
     env_id, env_kwargs = CASES[name]
-    loop, plain = in_both_forms(env_id, AGENTS, 700, 7, env_kwargs=env_kwargs, checkpoints=700)
-    assert compiled == [True] * 4 + [False] * 4
+    agents = AGENTS + TIGHTENED
+    loop, plain = in_both_forms(env_id, agents, 700, 7, env_kwargs=env_kwargs, checkpoints=700)
+    assert compiled == [True] * 7 + [False] * 7
     assert loop.equals(plain)
 
 
@@ -142,6 +145,13 @@ def test_ties_are_broken_in_the_same_way(seed, name):
     assert_same_record(name, model_with_many_ties(seed), 20, seed, 60)
 
 
+@given(SEEDS, st.sampled_from(TIGHTENED))
+@settings(max_examples=15)
+def test_tightened_bounds_are_the_same(seed, name):
+    """Also where entries contradict each other, and many bounds are equal."""
+    assert_same_regret(name, model_with_many_ties(seed), 8, seed, 60)
+
+
 @pytest.mark.parametrize("n_arms", range(1, 14))
 def test_any_number_of_arms_gives_the_same_regret(n_arms):
     """The loop compares arms four at a time: none may be left out."""
@@ -166,6 +176,22 @@ def model_on_demand(seed):
 def test_rows_on_demand_give_the_same_regret(name):
     for trials in (1, 6):
         assert_same_record(name, model_on_demand(trials), trials, 2, 120)
+
+
+def test_tightened_agents_refuse_rows_on_demand_in_both_forms():
+    env = GivenModel(2, draws="pulls", model=model_on_demand(1))
+    assert supports(make_agent("c-ucb"), env)
+    assert not supports(make_agent("tc-ucb"), env)  # its `reset` says why
+
+
+def test_an_error_of_the_linear_programs_is_reported_as_the_agents(monkeypatch, compiled):
+    def fail(*arguments):
+        raise RuntimeError("HiGHS: no memory")
+
+    monkeypatch.setattr(TightenedVectors, "of_each", fail)
+    with pytest.raises(EvaluationError, match=r"'tc-ucb', .*RuntimeError: HiGHS: no memory"):
+        evaluate("CMAB-Tabular-v0", ["tc-ucb"], 300, 2, env_kwargs={"preset": "appendix"})
+    assert compiled == [True]
 
 
 class OnThresholds(HistogramModel):
@@ -219,8 +245,9 @@ class OwnUCB(UCB):
     [
         "random",
         "kl-ucb",
-        "tc-ucb",
+        "tc-kl-ucb",
         "c-ucb(lower_bounds=True)",
+        "tc-ucb(lower_bounds=True)",
         OwnAct(UCB()),
         IndexAgent(OwnUCB()),
         CBandit(OwnUCB()),
@@ -294,7 +321,7 @@ def test_a_loop_that_does_not_work_is_replaced_by_numpy(monkeypatch, compiled):
     assert not results.failures
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", [*AGENTS, "tc-ucb"])
 @pytest.mark.parametrize("trials", [1, 3])
 def test_nothing_is_compiled_while_rounds_run(name, trials):
     """`of` compiles the loop for the very array layouts that `play` uses."""
@@ -314,7 +341,7 @@ def test_one_compiled_version_serves_every_run(trials):
     """Compiling another one would take more than ten seconds."""
     runs = [
         (latent_on_edges(), ("ucb", "ts", "c-ucb", "c-ts")),
-        (model_with_many_ties(0), ("ucb", "c-ucb")),
+        (model_with_many_ties(0), ("ucb", "c-ucb", "tc-ucb")),
         (model_on_demand(1), ("ts", "warm-ts", "c-ts", "c-warm-ts")),
         (make_environment(find_environment("CMAB-MovieLens-v0", {}), 1, 9, {}).model, AGENTS),
     ]

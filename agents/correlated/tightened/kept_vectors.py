@@ -22,6 +22,15 @@ def next_check(t: int) -> int:
     return max(t + 1, math.ceil(_CHECKS * t))
 
 
+def check_rounds(horizon: int) -> IntArray:
+    """Return all rounds below a horizon before which programs may be due, int64, increasing."""
+    rounds, t = [], 0
+    while t < horizon:
+        rounds.append(t)
+        t = next_check(t)
+    return np.array(rounds, dtype=np.int64)
+
+
 class KeptVectors:
     """The last vectors given each arm in each of B trials, summed over the arm's rewards.
 

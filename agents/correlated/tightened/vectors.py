@@ -91,7 +91,8 @@ class TightenedVectors:
             float64 (K, R), [l, j]; those of the table where the linear program gains nothing or is
             infeasible.
         """
-        return self.of_each(np.array([given]), counts[None])[0]
+        vectors: FloatArray = self.of_each(np.array([given]), counts[None])[0]
+        return vectors
 
     def of_each(self, given: IntArray, counts: IntArray) -> FloatArray:
         """Return what `vectors` returns for each of n arms; their programs are solved together.

@@ -143,6 +143,12 @@ def test_a_marginal_is_rounded_to_a_power_of_two_parts(counts):
     assert (np.abs(rounded / parts - counts / counts.sum()) < 1 / parts).all()
 
 
+def test_marginals_are_rounded_one_by_one():
+    counts = np.random.default_rng(0).integers([1, 0, 0, 0], [2, 4, 16, 400], (200, 4))
+    alone = [round_marginals(own[None])[0] for own in counts]
+    np.testing.assert_array_equal(round_marginals(counts), alone)
+
+
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
