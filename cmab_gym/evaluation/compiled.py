@@ -304,7 +304,7 @@ def _bounds(
         np.zeros(shape, np.bool_),
         _tightened(kept, np.zeros((trials, rows.n_arms, rows.n_rewards), np.int64))
         if kept
-        else _not_tightened(trials, rows.n_arms),
+        else _not_tightened(trials),
     )
 
 
@@ -315,15 +315,15 @@ def _tightened(kept: KeptVectors, counts: IntArray) -> Any:
     )
 
 
-def _not_tightened(trials: int, n_arms: int) -> Any:
-    """Return what stands for them in other agents."""
+def _not_tightened(trials: int) -> Any:
+    """Return the empty arrays of other agents."""
     return _loop().Tightened(
         np.empty((trials, 0, 0), np.int64),
         np.empty((trials, 0)),
         np.empty((trials, 0), np.int64),
         np.empty((0, 0, 0, 0)),
         np.empty((0, 0, 0)),
-        np.full((1, n_arms), np.inf),
+        np.empty((0, 0)),
     )
 
 

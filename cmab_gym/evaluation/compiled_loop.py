@@ -53,8 +53,7 @@ class Tightened(NamedTuple):
 
     counts int64 (B, K, R), of each reward of each arm; next_solve float64 (B, K); kept int64
     (B, K), the row of an arm in the arrays that follow, 0 without vectors; vectors float64
-    (S, V, R, K); sums float64 (S, V, K); least float64 (S, K), the least sums. Row 0 of `least` is
-    infinite. Other agents have that row alone, and empty arrays.
+    (S, V, R, K); sums float64 (S, V, K); least float64 (S, K). Empty for other agents.
     """
 
     counts: IntArray
@@ -180,8 +179,8 @@ class _Trial(NamedTuple):
 class Scratch(NamedTuple):
     """Arrays (K,) that each trial overwrites.
 
-    The index, its centre and width; the pseudo-rewards of a pull; which arms are significant, and
-    their list; a list of arms whose least bound is computed.
+    The index, its centre and width; the pseudo-rewards of a pull, later the least sums; which arms
+    are significant, and their list; a list of arms whose least bound is computed.
     """
 
     value: FloatArray
@@ -275,10 +274,13 @@ def _play_trial(g: int, run: Run, part: Part, scratch: Scratch) -> None:
         _count_pull(arm, reward, own)
         _set_centre_and_width(arm, own, policy, scratch)
         if correlated:
-            _find_row(arm, j, reward, bounds.rows, bounds.store, scratch.row)
-            kept = _add_vectors(arm, j, own, tightened)
+            _add_row(arm, j, reward, own, bounds, scratch.row)
+            if own.kept.size:
+                _add_vectors(arm, j, own, tightened)
             significant = own.pulls[arm] >= part.needed[i + 1]
-            _add_row(arm, significant, own, bounds, scratch.row, tightened.least[kept])
+            plain = bounds.sums[own.slot[arm]]
+            sums = _least_sums(arm, plain, own, tightened, scratch.row)
+            _compare(arm, significant, own, bounds.store.high, sums)
             changed = (significant and not scratch.significant[arm]) or now + 1 == first
         checkpoint = _record(row, arm, reward, now + 1, checkpoint, scores, scratch.value)
         part.done[g] = i + 1
@@ -368,12 +370,13 @@ def _find_least(
     high = bounds.store.high
     for i in range(n_significant):
         k = scratch.listed[i]
-        n, slot = own.pulls[k], own.slot[k]
-        kept = own.kept[k] if own.kept.size else 0
+        n = own.pulls[k]
         if n > 0:
+            plain = bounds.sums[own.slot[k]]
+            sums = _least_sums(k, plain, own, bounds.tightened, scratch.row)
             for position in range(n_open):
                 arm = scratch.open[position]
-                phi = min(bounds.sums[slot, arm], bounds.tightened.least[kept, arm]) / n
+                phi = sums[arm] / n
                 phi = high if phi == np.inf else phi
                 if phi < own.least[arm]:
                     own.least[arm], own.given[arm] = phi, k
@@ -401,29 +404,29 @@ def _has_room(arm: int, own: _Trial, bounds: Bounds) -> bool:
 
 
 @_inlined
-def _find_row(
-    arm: int, j: int, reward: float, rows: FloatArray, store: SparseStore, row: FloatArray
-) -> None:
-    """Find the pseudo-rewards of a pull."""
+def _add_row(arm: int, j: int, reward: float, own: _Trial, bounds: Bounds, row: FloatArray) -> None:
+    """Add the pseudo-rewards of a pull to the sums."""
+    sums, rows, store = bounds.sums[own.slot[arm]], bounds.rows, bounds.store
+    own_sum = sums[arm] + reward
     if rows.size:
-        for other in range(row.size):
-            row[other] = rows[arm, j, other]
+        for other in range(sums.size):
+            sums[other] += rows[arm, j, other]
     else:
         row[:] = store.high
         for entry in range(store.row_first[arm, j], store.row_stop[arm, j]):
             row[store.arms[store.first[arm] + store.positions[entry]]] = store.values[entry]
-    row[arm] = reward
+        for other in range(sums.size):
+            sums[other] += row[other]
+    sums[arm] = own_sum
 
 
 @_inlined
-def _add_vectors(arm: int, j: int, own: _Trial, tightened: Tightened) -> int:
-    """Add the vectors of a pull to their sums; return the row of the least sums."""
-    if not own.kept.size:
-        return 0
+def _add_vectors(arm: int, j: int, own: _Trial, tightened: Tightened) -> None:
+    """Count a reward, and add the vectors of the pull to their sums."""
     own.counts[arm, j] += 1
-    kept = int(own.kept[arm])
+    kept = own.kept[arm]
     if kept == 0:
-        return 0
+        return
     least = tightened.least[kept]
     least[:] = np.inf
     for v in range(tightened.sums.shape[1]):
@@ -433,24 +436,27 @@ def _add_vectors(arm: int, j: int, own: _Trial, tightened: Tightened) -> int:
             sums[other] = total
             least[other] = min(least[other], total)
     least[arm] = np.inf
-    return kept
 
 
 @_inlined
-def _add_row(
-    arm: int,
-    significant: bool,
-    own: _Trial,
-    bounds: Bounds,
-    row: FloatArray,
-    other_sums: FloatArray,
-) -> None:
-    """Add the pseudo-rewards of a pull to the sums, and compare phi with the least bounds."""
-    n, slot, high = own.pulls[arm], own.slot[arm], bounds.store.high
-    for other in range(row.size):  # without branches, which lets the compiler vectorise it
-        total = bounds.sums[slot, other] + row[other]
-        bounds.sums[slot, other] = total
-        phi = min(total, other_sums[other]) / n
+def _least_sums(
+    arm: int, sums: FloatArray, own: _Trial, tightened: Tightened, lowest: FloatArray
+) -> FloatArray:
+    """Return the sums given an arm; for one with vectors the least sums, in another array."""
+    if own.kept.size == 0 or own.kept[arm] == 0:
+        return sums
+    least = tightened.least[own.kept[arm]]
+    for other in range(sums.size):
+        lowest[other] = min(sums[other], least[other])
+    return lowest
+
+
+@_inlined
+def _compare(arm: int, significant: bool, own: _Trial, high: float, sums: FloatArray) -> None:
+    """Compare the bounds given the arm pulled, sums over its pulls, with the least bounds."""
+    n = own.pulls[arm]
+    for other in range(sums.size):  # without branches, which lets the compiler vectorise it
+        phi = sums[other] / n
         phi = high if phi == np.inf else phi
         least, was = own.least[other], own.given[other]
         low = phi <= least
