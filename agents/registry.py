@@ -83,6 +83,9 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "subsampled-ucb": "policies.subsampled_ucb:SubsampledUCB",
         "subsampled-greedy": "policies.subsampled_greedy:SubsampledGreedy",
     },
+    "from the lower bound": {
+        "graves-lai": "correlated.graves_lai:GravesLai",
+    },
     "from a survey": {
         "warm-ts": "survey.warm_ts:WarmTS",
         "survey-greedy": "survey.survey_greedy:SurveyGreedy",

@@ -49,10 +49,12 @@ FAMILIES_OF = {"ucucb": ("tabular", "latent"), "latent-ts": ("tabular", "latent"
 def names(family: str) -> dict[str, list[str]]:
     """Return the versions of each agent that plays on a family; agents of the extra rl do not.
 
-    On independent arms the correlated versions are the agent itself.
+    Those from the lower bound need few joint outcomes. On independent arms the correlated versions
+    are the agent itself.
     """
     left_out = {"learning", "from the factors of a survey"}  # bundled tables have no factors
     left_out |= {"from a survey"} if family != "survey" else set()
+    left_out |= {"from the lower bound"} if family != "tabular" else set()
     prefixes = ("",) if family == "independent" else tuple(INDEX_AGENTS)
     return {
         name: [prefix + name for prefix in (prefixes if is_policy(cls) else ("",))]

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.optimize import linprog, minimize_scalar
 
 from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.joint_rewards import JointRewards
 from cmab_gym.models.base import BanditModel
 from cmab_gym.theory.conditions import NoBoundError
 
-LARGEST_JOINT = 256  # joint outcomes; they take up to about 10 seconds
 IMPOSSIBLE = 1e-7  # probabilities up to this count as 0
 SOLVER = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _EQUAL = 1e-7  # means up to this apart count as equal, as a share of the rewards' interval
@@ -54,30 +54,26 @@ class JointDistributions:
         """Take the arms' distributions and the pseudo-rewards of a model.
 
         Raises:
-            NoBoundError: there are more than `LARGEST_JOINT` joint outcomes.
+            NoBoundError: there are too many joint outcomes, see `JointRewards`.
         """
         problem, best = model.problem, int(model.means.argmax())
-        low, size = problem.reward_bounds[0], problem.reward_range
-        support = (problem.reward_support - low) / size
-        table = (problem.rows.table("the bound of Graves and Lai") - low) / size
         pmf = np.where(model.reward_pmf > IMPOSSIBLE, model.reward_pmf, 0.0)
         pmf /= pmf.sum(axis=1, keepdims=True)
-        index = _outcomes(pmf, best)
-        rewards = support[index]
-        limits = [
-            (index[:, k] == j) * (rewards[:, l] - table[l, k, j])
-            for l, k, j in np.argwhere(table < support[-1])  # noqa: E741 (the paper's letter)
-            if l != k
-        ]
+        given = [np.arange(pmf.shape[1])] * problem.n_arms
+        given[best] = np.flatnonzero(pmf[best])
+        try:
+            joint = JointRewards.of(problem, given)
+        except ValueError as error:
+            raise NoBoundError(f"the bound of Graves and Lai: {error}") from None
         arms, positions = np.nonzero(pmf)
-        marginal = (index[:, arms] == positions).T.astype(np.float64)
+        marginal = (joint.index[:, arms] == positions).T.astype(np.float64)
         own = arms == best
         return cls(
-            rewards,
+            joint.rewards,
             best,
-            float(pmf[best] @ support),
-            model.gaps / size,
-            np.reshape(limits, (-1, len(index))),
+            float(pmf[best] @ joint.support),
+            model.gaps / problem.reward_range,
+            joint.limits,
             marginal[own],
             pmf[best][positions[own]],
             marginal[~own],
@@ -163,18 +159,3 @@ class JointDistributions:
         )
         candidates: list[FloatArray] = [one, other, at(inside.x)]
         return min(candidates, key=self.largest_divergence)
-
-
-def _outcomes(pmf: FloatArray, best: int) -> IntArray:
-    """List the joint outcomes, int64 (N, K): every arm's reward as its index in the support."""
-    n_arms, size = pmf.shape
-    indices = [np.arange(size)] * n_arms
-    indices[best] = np.flatnonzero(pmf[best])
-    n_outcomes = indices[best].size * float(size) ** (n_arms - 1)
-    if n_outcomes > LARGEST_JOINT:
-        raise NoBoundError(
-            f"{n_arms} arms of {size} rewards have {n_outcomes:.4g} joint outcomes: this bound is "
-            f"computed for at most {LARGEST_JOINT:,}"
-        )
-    axes = np.meshgrid(*indices, indexing="ij")
-    return np.stack(axes, axis=-1).reshape(-1, n_arms)

@@ -49,6 +49,7 @@ IDEAS = {
     "adversarial and gradient": "boltzmann gradient exp3 exp3-ix tsallis-inf",
     "heavy tails": "robust-ucb",
     "many arms": "subsampled-ucb subsampled-greedy",
+    "from the lower bound": "graves-lai",
     "from a survey": "warm-ts survey-greedy min-ucb",
     "from the factors of a survey": "factor-ts v-ids",
     "told more": "oracle ucb-n ucucb latent-ts",
@@ -59,7 +60,7 @@ BUILT_IN = [
         prefix + name
         for names in IDEAS.values()
         for name in names.split()
-        for prefix in (("",) if name == "ucb-n" else ("", "c-", "tc-"))
+        for prefix in (("",) if name in ("ucb-n", "graves-lai") else ("", "c-", "tc-"))
     ),
     *("ppo", "a2c", "dqn"),
 ]
