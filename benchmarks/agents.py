@@ -41,20 +41,23 @@ FAMILIES: dict[str, Environments] = {
     },
 }
 
-# Agents that are told more and cannot play everywhere: of the hidden source, or of all rewards,
-# which those drawn by pulls do not have.
-FAMILIES_OF = {"ucucb": ("tabular", "latent"), "latent-ts": ("tabular", "latent"), "ucb-n": ()}
+# Agents that cannot play everywhere. Some are told more: of the hidden source, or of all rewards,
+# which those drawn by pulls do not have. `graves-lai` needs few joint outcomes.
+FAMILIES_OF: dict[str, tuple[str, ...]] = {
+    "ucucb": ("tabular", "latent"),
+    "latent-ts": ("tabular", "latent"),
+    "ucb-n": (),
+    "graves-lai": ("tabular",),
+}
 
 
 def names(family: str) -> dict[str, list[str]]:
     """Return the versions of each agent that plays on a family; agents of the extra rl do not.
 
-    Those from the lower bound need few joint outcomes. On independent arms the correlated versions
-    are the agent itself.
+    On independent arms the correlated versions are the agent itself.
     """
     left_out = {"learning", "from the factors of a survey"}  # bundled tables have no factors
     left_out |= {"from a survey"} if family != "survey" else set()
-    left_out |= {"from the lower bound"} if family != "tabular" else set()
     prefixes = ("",) if family == "independent" else tuple(INDEX_AGENTS)
     return {
         name: [prefix + name for prefix in (prefixes if is_policy(cls) else ("",))]

@@ -9,6 +9,7 @@ from cmab_gym.agents.identification.names import (
     make_identification_agent,
 )
 from cmab_gym.agents.identification.top_two_ts import TopTwoTS
+from cmab_gym.agents.identification.track_and_stop import TrackAndStop
 
 __all__ = [
     "CLUCB",
@@ -17,5 +18,6 @@ __all__ = [
     "IdentificationAgent",
     "LilUCB",
     "TopTwoTS",
+    "TrackAndStop",
     "make_identification_agent",
 ]

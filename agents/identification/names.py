@@ -10,6 +10,7 @@ from cmab_gym.agents.identification.c_lucb import CLUCB
 from cmab_gym.agents.identification.lil_ucb import LilUCB
 from cmab_gym.agents.identification.lucb import LUCB
 from cmab_gym.agents.identification.top_two_ts import TopTwoTS
+from cmab_gym.agents.identification.track_and_stop import TrackAndStop
 from cmab_gym.agents.loading import load_target
 from cmab_gym.agents.make import name_and_parameters
 
@@ -18,6 +19,7 @@ IDENTIFICATION_AGENTS: dict[str, type[IdentificationAgent]] = {
     "c-lucb": CLUCB,
     "lil-ucb": LilUCB,
     "top-two-ts": TopTwoTS,
+    "track-and-stop": TrackAndStop,
 }
 _METHODS = ("reset", "act", "update", "done", "best_arm")
 

@@ -133,7 +133,8 @@ def _add_identify(identify: argparse.ArgumentParser) -> None:
         action=AddAgents,
         required=True,
         metavar="AGENT",
-        help="names: lucb, c-lucb, lil-ucb, top-two-ts; or classes of your own: my_file.py:MyAgent",
+        help="names: lucb, c-lucb, lil-ucb, top-two-ts, track-and-stop; or classes of your own: "
+        "my_file.py:MyAgent",
     )
     identify.add_argument(
         "--delta",

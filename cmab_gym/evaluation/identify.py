@@ -99,8 +99,8 @@ def identify(
 
     Args:
         env_id: a registered environment ("CMAB-Tabular-v0").
-        agent: "lucb", "c-lucb", "lil-ucb" or "top-two-ts", also with parameters; or a class of your
-            own, as for `make_identification_agent`.
+        agent: "lucb", "c-lucb", "lil-ucb", "top-two-ts" or "track-and-stop", also with parameters;
+            or a class of your own, as for `make_identification_agent`.
         delta: the accepted probability of a wrong arm, between 0 and 1.
         trials: number of independent trials, 1 or more.
         seed: 0 or more.

@@ -74,7 +74,7 @@ def test_lists_name_every_environment_and_agent(capsys, monkeypatch):
         assert by_name[prefix].endswith(" until=inf reference='significant'")
     assert "do not rule out" in by_name["c-NAME"]
     assert "tightened" in by_name["tc-NAME"]
-    assert "of every agent except random, ucb-n, ppo, a2c, dqn:" in out
+    assert "of every agent except random, graves-lai, ucb-n, ppo, a2c, dqn:" in out
     assert "ppo, a2c, dqn: need the extra rl: pip install 'cmab-gym[rl]'" in out
 
 

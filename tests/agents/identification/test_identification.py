@@ -4,17 +4,20 @@ import math
 
 import numpy as np
 import pytest
+from reference import bernoulli_kl
 
-from cmab_gym import BanditProblem
+from cmab_gym import BanditProblem, identify
 from cmab_gym.agents.identification import (
     CLUCB,
     IDENTIFICATION_AGENTS,
     LUCB,
     LilUCB,
     TopTwoTS,
+    TrackAndStop,
     make_identification_agent,
 )
 from cmab_gym.agents.identification.confidence import radius
+from cmab_gym.agents.identification.track_and_stop import best_proportions
 
 
 def coins(n_arms, informative=()):
@@ -143,6 +146,86 @@ def test_lil_ucb_stops_when_one_arm_has_most_pulls():
             assert agent.act().tolist() == [0 if t == 1 else 1]
     assert agent.done()[0]  # 7 >= 1 + (1 + 10 / 2) 1
     assert agent.best_arm().tolist() == [0]
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.6, 0.4), (0.9, 0.3), (0.5, 0.05)])
+def test_two_arms_are_pulled_until_both_differ_equally_from_their_joint_mean(p, q):
+    # kl(p, m) = kl(q, m) for the logit of m that is the slope of minus the entropy from q to p.
+    entropy = [-x * math.log(x) - (1 - x) * math.log(1 - x) for x in (p, q)]
+    m = 1 / (1 + math.exp((entropy[0] - entropy[1]) / (p - q)))
+    assert bernoulli_kl(p, m) == pytest.approx(bernoulli_kl(q, m))
+    share = (m - q) / (p - q)
+    np.testing.assert_allclose(
+        best_proportions(np.array([[q, p]])), [[1 - share, share]], atol=1e-6
+    )
+
+
+def test_the_proportions_give_the_most_information():
+    means = np.array([0.2, 0.5, 0.4, 0.3])
+
+    def information(weights):
+        found = []
+        for arm in (0, 2, 3):
+            own, other = weights[1], weights[arm]
+            joint = (own * means[1] + other * means[arm]) / (own + other)
+            gained = own * bernoulli_kl(means[1], joint) + other * bernoulli_kl(means[arm], joint)
+            found.append(gained)
+        return min(found)
+
+    weights = best_proportions(means[None])[0]
+    assert weights.sum() == pytest.approx(1)
+    best = information(weights)
+    rng = np.random.default_rng(0)
+    for other in (weights + rng.normal(0, 0.01, (300, 4))).clip(1e-3):
+        assert information(other / other.sum()) <= best * (1 + 1e-6)
+
+
+def test_proportions_are_defined_for_equal_and_extreme_means():
+    found = best_proportions(np.array([[0.5, 0.5, 0.5], [1, 0, 0], [0, 0, 0], [1, 1, 0]]))
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert (found > 0).all()
+
+
+def test_track_and_stop_stops_when_the_evidence_suffices():
+    # a pulls of arm 0, all 1, and b of arm 1, all 0. The mean likelihood of n equal rewards under
+    # Beta(1/2, 1/2) is Gamma(n + 1/2) / (Gamma(1/2) n!), and their largest one is 1.
+    def c(n):
+        return math.lgamma(n + 1) - math.lgamma(n + 0.5) + math.lgamma(0.5)
+
+    def suffices(a, b):
+        evidence = -a * math.log(a / (a + b)) - b * math.log(b / (a + b))
+        return evidence >= math.log(1 / 0.05) + c(a) + c(b)
+
+    first = next(t for t in range(2, 100) if suffices((t + 1) // 2, t // 2))
+    assert play(TrackAndStop(0.05), coins(2), 100) == first
+
+
+def test_track_and_stop_pulls_the_arm_that_lags_or_was_starved():
+    agent = TrackAndStop()
+    agent.reset(coins(2), 1, 0)
+    for arm, reward, times in ((0, 1.0, 3), (1, 0.0, 1), (0, 1.0, 1)):
+        for _ in range(times):
+            agent.update(np.array([arm]), np.array([reward]))
+    assert agent.act().tolist() == [1]  # 4 and 1 pulls, proportions 1/2
+    for _ in range(95):
+        agent.update(np.array([1]), np.array([0.0]))
+    assert agent.act().tolist() == [0]  # 4 pulls of 100 are fewer than 10 - 1
+
+
+def test_track_and_stop_errs_no_more_often_than_accepted():
+    # At most 0.2 each: more than 59 of 200 wrong in 1 of 1,000 seeds at most.
+    pmf = [[0.18, 0.12], [0.42, 0.28]]  # means 0.7 and 0.4
+    found = identify("CMAB-Tabular-v0", "track-and-stop", 0.2, 200, env_kwargs={"pmf": pmf})
+    assert found.undecided == 0
+    assert found.wrong.sum() <= 59
+
+
+def test_track_and_stop_needs_bounds():
+    table = np.ones((2, 2, 2))
+    table[[0, 1], [0, 1]] = [0, 1]
+    problem = BanditProblem(table, [0, 1], (0, 1), reward_sigma=0.1)
+    with pytest.raises(ValueError, match=r"reward_sigma=0.1: expected .* use top-two-ts"):
+        TrackAndStop().reset(problem, 1, 0)
 
 
 @pytest.mark.parametrize(
