@@ -91,8 +91,8 @@ SETTINGS = {
 # Every agent that may know the survey, with the settings among which its best one is chosen.
 # A new rival is one line.
 RIVALS: dict[str, list[Setting]] = {
-    "ts": grid("ts", beta=(1, 0.1, 0.03, 0.0125)),
-    "ucb": grid("ucb", B=(4, 1, 0.5, 0.25)),
+    "ts": grid("ts", beta=(1, 0.1, 0.03, 0.0125, 0.005, 0.0025)),
+    "ucb": grid("ucb", B=(4, 1, 0.5, 0.25, 0.125, 0.0625)),
     "warm-ts": grid("warm-ts", weight=(20, 50), beta=(0.00625, 0.0125, 0.025, 0.05)),
     "factor-ts": grid("factor-ts", beta=(1, 0.3, 0.1, 0.05, 0.025)),
     "v-ids": grid("v-ids", beta=(1, 0.3, 0.1)),

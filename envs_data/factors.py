@@ -11,39 +11,37 @@ from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 from cmab_gym.envs_data.pooled import Pooled
 from cmab_gym.survey_factors import SurveyFactors
 
-GROUPS = 8  # of users by how many ratings they gave, where segments do not matter
+# What variance populations have, as a share of that of users along a factor, and of single ratings.
+# They are those of MovieLens 1M, with 50 to 2,000 films, for surveys whose segments are unknown.
+_ALONG_FACTORS, _OF_ONE_ARM = 0.04, 0.015
 _SHRINKAGE = 20.0  # ratings of average variance that are added to those of each arm
-_TASTE_STEPS, _SIZE_STEPS = 30, 300  # of the two EM algorithms; more change regret by nothing
+_TASTE_STEPS, _SIZE_STEPS = 30, 300  # of the two EM algorithms, which change little by then
 _SMALLEST = 1e-3  # the least standard deviation of rewards, as a share of their range
 _NO_RATING = 1e12  # the variance of the mean of no rating
 
 
 def learn_factors(training: Pooled, n_factors: int) -> SurveyFactors:
-    """Learn factors from the tastes of users, and their sizes from groups of users.
+    """Learn factors from the tastes of users, and their sizes from segments of users.
 
     The directions are those in which users differ: a factor analysis of their ratings, without the
     ratings that are missing. The sizes, and the deviation of single arms, are those with which the
-    means of a group differ from the means of all other groups: a segment of users, if
-    the new users are one too and at least two others are surveyed; otherwise one of `GROUPS` groups
-    by how many ratings a user gave.
+    means of a segment of users differ from the means of all others. If fewer than two segments are
+    known, they are taken to be those of MovieLens 1M, in proportion to how users and ratings vary.
 
     Args:
         training: the ratings of the training users.
         n_factors: r, 1 or more; at most the number of arms are used.
-
-    Raises:
-        ValueError: there are too few users for two groups.
     """
-    counts, sums = group_sums(training, groups_of(training))
-    if len(counts) < 2:
-        raise ValueError(
-            f"factors of {training.n_users} surveyed user: expected at least 2 users; survey more "
-            "users, or leave factors out"
-        )
     variances = _variances(training)
     tastes = user_factors(training, min(n_factors, training.n_arms))
-    sizes, deviation = factor_sizes(tastes, counts, sums, variances)
-    return SurveyFactors(tastes * np.sqrt(sizes), deviation**0.5, np.sqrt(variances))
+    names, segment = np.unique(
+        () if training.segments is None else training.segments, return_inverse=True
+    )
+    if names.size > 1:
+        sizes, own = factor_sizes(tastes, *segment_sums(training, segment), variances)
+    else:
+        sizes, own = np.full(tastes.shape[1], _ALONG_FACTORS), _OF_ONE_ARM * variances.mean()
+    return SurveyFactors(tastes * np.sqrt(sizes), own**0.5, np.sqrt(variances))
 
 
 def user_factors(training: Pooled, n_factors: int) -> FloatArray:
@@ -82,15 +80,15 @@ def user_factors(training: Pooled, n_factors: int) -> FloatArray:
 def factor_sizes(
     loadings: FloatArray, counts: FloatArray, sums: FloatArray, variances: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Find how much groups of users differ along each factor, and how much in single arms.
+    """Find how much segments of users differ along each factor, and how much in single arms.
 
-    The mean of arm k in group g less that of all other groups is modelled as
+    The mean of arm k in segment g less that of all others is modelled as
     sum_i loadings[k, i] x_gi + e_gk + noise, where x_gi and e_gk are normal, and the noise is that
     of the two means. Expectation and maximisation finds the variances.
 
     Args:
         loadings: float64 (K, r).
-        counts: float64 (G, K), how many ratings each group gave each arm.
+        counts: float64 (G, K), how many ratings each segment gave each arm.
         sums: float64 (G, K), the sums of these ratings.
         variances: float64 (K,), of the ratings of an arm.
 
@@ -116,20 +114,15 @@ def factor_sizes(
     return sizes, own
 
 
-def groups_of(training: Pooled) -> IntArray:
-    """Number the group of each user, int64 (U,): its segment, or by how many ratings it gave."""
-    if training.segments is not None:
-        names, group = np.unique(training.segments, return_inverse=True)
-        if names.size > 1:
-            return group.astype(np.int64, copy=False)
-    rank = np.argsort(np.argsort(np.bincount(training.user), kind="stable"))
-    return rank * min(GROUPS, training.n_users) // training.n_users
+def segment_sums(training: Pooled, segment: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Count and sum the ratings of each arm by each segment of users, both float64 (G, K).
 
-
-def group_sums(training: Pooled, group: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Count and sum the ratings of each arm by each group of users, both float64 (G, K)."""
-    shape = (int(group.max()) + 1, training.n_arms)
-    cell = group[training.user] * training.n_arms + training.arm
+    Args:
+        training: the ratings of U users.
+        segment: int64 (U,), the segment of each user, from 0 to G - 1.
+    """
+    shape = (int(segment.max()) + 1, training.n_arms)
+    cell = segment[training.user] * training.n_arms + training.arm
     counts = np.bincount(cell, minlength=shape[0] * shape[1]).astype(np.float64)
     sums = np.bincount(cell, training.support[training.level], shape[0] * shape[1])
     return counts.reshape(shape), sums.astype(np.float64, copy=False).reshape(shape)
@@ -156,7 +149,7 @@ def _by_user(training: Pooled) -> tuple[Any, Any]:
 
 
 def _arm_means(training: Pooled) -> FloatArray:
-    counts, sums = group_sums(training, np.zeros(training.n_users, np.int64))
+    counts, sums = segment_sums(training, np.zeros(training.n_users, np.int64))
     means: FloatArray = sums[0] / np.maximum(counts[0], 1)
     return means
 

@@ -93,7 +93,7 @@ class Pooled(Statistics):
         n_users: U.
         n_arms: K.
         support: float64 (R,).
-        segments: (U,), the name of each user's segment, if that decides who is surveyed.
+        segments: (U,), the name of each user's segment; None where it is unknown.
 
     Source: Section 6.1 of the paper.
     """

@@ -308,7 +308,7 @@ def split_ratings(
             int(part.sum()),
             len(arms.names),
             support,
-            segments[part] if segments is not None and split.segment else None,
+            None if segments is None else segments[part],
         )
         for part in (trains, ~trains)
     )

@@ -11,9 +11,8 @@ from cmab_gym import BanditProblem
 from cmab_gym.envs_data import Pooled, Ratings, Split, Survey, listed_arms, take_survey
 from cmab_gym.envs_data.factors import (
     factor_sizes,
-    group_sums,
-    groups_of,
     learn_factors,
+    segment_sums,
     user_factors,
 )
 
@@ -71,26 +70,29 @@ def test_sizes_have_the_largest_likelihood():
     assert_allclose(np.sqrt([*sizes, own]), [0.3, 0.1, 0.2], rtol=0.5)
 
 
-def test_groups_are_segments_or_else_users_with_as_many_ratings():
-    names = np.array(["b", "a", "b", "c"])
+def test_sums_of_segments_are_those_counted_by_hand():
     users = np.array([0, 0, 0, 1, 2, 2, 3])
-    ratings = Pooled(users, users * 0, users * 0, 4, 1, STARS, names)
-    assert_array_equal(groups_of(ratings), [1, 0, 1, 2])
-    for unknown in (None, np.full(4, "b")):  # one segment says nothing about others
-        ratings = Pooled(users, users * 0, users * 0, 4, 1, STARS, unknown)
-        assert_array_equal(groups_of(ratings), [3, 0, 2, 1])
-    counts, sums = group_sums(ratings, np.array([0, 1, 1, 0]))
-    assert_array_equal(counts, [[4], [3]])
-    assert_array_equal(sums, [[4], [3]])
+    ratings = Pooled(users, np.array([0, 0, 1, 0, 1, 1, 0]), np.arange(7) % 5, 4, 2, STARS)
+    counts, sums = segment_sums(ratings, np.array([0, 1, 1, 0]))
+    assert_array_equal(counts, [[3, 1], [1, 2]])  # users 0 and 3 gave arm 0 the stars 1, 2 and 2
+    assert_array_equal(sums, [[5, 3], [4, 6]])
 
 
-def test_groups_that_do_not_differ_have_small_factors():
+def test_without_segments_populations_differ_in_proportion_to_users_and_ratings():
+    for unknown in (None, np.full(600, "all")):
+        ratings, _ = pooled(segments=unknown)
+        learned, tastes = learn_factors(ratings, 2), user_factors(ratings, 2)
+        assert_allclose(learned.loadings, 0.2 * tastes)
+        assert learned.deviation**2 == pytest.approx(0.015 * (learned.sigmas**2).mean())
+
+
+def test_segments_that_do_not_differ_have_small_factors():
     ratings, _ = pooled(segments=np.tile(["a", "b", "c", "d"], 150))
     alike = learn_factors(ratings, 2)
-    group = np.repeat([0, 1, 2, 3], 150)
-    shifted = ratings.level + (group[ratings.user] % 2) * (ratings.arm < 2) * (ratings.level < 4)
+    segment = np.repeat([0, 1, 2, 3], 150)
+    shifted = ratings.level + (segment[ratings.user] % 2) * (ratings.arm < 2) * (ratings.level < 4)
     apart = Pooled(
-        ratings.user, ratings.arm, shifted, 600, 6, STARS, np.array(list("abcd"))[group]
+        ratings.user, ratings.arm, shifted, 600, 6, STARS, np.array(list("abcd"))[segment]
     )  # fmt: skip
     differ = learn_factors(apart, 2)
     size = [(each.loadings**2).mean() + each.deviation**2 for each in (alike, differ)]
@@ -130,6 +132,3 @@ def test_without_factors_a_survey_has_none():
     assert "survey_loadings" not in gym.make("CMAB-Ratings-v0", data=made).reset(seed=0)[1]
     with pytest.raises(ValueError, match="factors=-1: expected an integer of at least 0"):
         survey(factors=-1)
-    alone = Pooled(np.zeros(3, int), np.arange(3), np.zeros(3, int), 1, 3, STARS)
-    with pytest.raises(ValueError, match="factors of 1 surveyed user: expected at least 2 users"):
-        learn_factors(alone, 1)
