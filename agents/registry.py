@@ -95,6 +95,10 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "factor-ts": "survey.factor_ts:FactorTS",
         "v-ids": "survey.v_ids:VIDS",
     },
+    "from the classes of a survey": {
+        "class-ts": "survey.class_ts:ClassTS",
+        "class-ucb": "survey.class_ucb:ClassUCB",
+    },
     "told more": {
         "oracle": "told_more.oracle:Oracle",
         "ucb-n": "told_more.ucb_n:UCBN",

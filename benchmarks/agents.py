@@ -56,7 +56,9 @@ def names(family: str) -> dict[str, list[str]]:
 
     On independent arms the correlated versions are the agent itself.
     """
-    left_out = {"learning", "from the factors of a survey"}  # bundled tables have no factors
+    left_out = {"learning"}
+    # Bundled tables have neither.
+    left_out |= {"from the factors of a survey", "from the classes of a survey"}
     left_out |= {"from a survey"} if family != "survey" else set()
     prefixes = ("",) if family == "independent" else tuple(INDEX_AGENTS)
     return {

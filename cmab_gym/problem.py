@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from cmab_gym import checks
 from cmab_gym.arrays import FloatArray, IntArray, frozen, read_only
 from cmab_gym.rows import LARGEST_TABLE, DenseRows, PseudoRewardRows, stored
+from cmab_gym.survey_classes import SurveyClasses
 from cmab_gym.survey_factors import SurveyFactors
 
 
@@ -36,6 +37,7 @@ class BanditProblem:
             mean of all ratings where an arm has none; None if there was no survey.
         survey_counts: int64 (K,), the number of ratings behind each of these means.
         survey_factors: how the means of new users may differ from them; None if it was not learned.
+        survey_classes: the kinds of users that the survey found; None if they were not learned.
         reward_sigma: a number such that every arm's rewards are sub-Gaussian with it: averages of n
             rewards are as near the mean as those of normal rewards with this standard deviation.
             None if nothing better than half the length of the interval of rewards is known
@@ -50,8 +52,8 @@ class BanditProblem:
         ValueError: a shape does not fit, an entry is not finite or its size is above 1e100, the
             support is not increasing or not inside the bounds, pseudo_rewards[k, k] is below the
             reward, a lower bound is above the upper one, the means of the survey are outside the
-            bounds or come without counts, the factors are of other arms or
-            come without means, reward_sigma is not above 0, or `horizon` is not a number
+            bounds or come without counts, the factors or classes are of other
+            arms or come without means, reward_sigma is not above 0, or `horizon` is not a number
             of rounds.
 
     Source: Section 2.1, Definition 1, of Gupta, Chaudhari, Joshi and Yagan (2021), and its remark
@@ -76,6 +78,7 @@ class BanditProblem:
     survey_means: FloatArray | None
     survey_counts: IntArray | None
     survey_factors: SurveyFactors | None
+    survey_classes: SurveyClasses | None
     reward_sigma: float | None
     horizon: int | None
     cuts: FloatArray = field(repr=False)
@@ -90,6 +93,7 @@ class BanditProblem:
         survey_means: ArrayLike | None = None,
         survey_counts: ArrayLike | None = None,
         survey_factors: SurveyFactors | None = None,
+        survey_classes: SurveyClasses | None = None,
         reward_sigma: float | None = None,
         horizon: int | None = None,
     ) -> None:
@@ -110,6 +114,7 @@ class BanditProblem:
         store("survey_means", survey_means)
         store("survey_counts", survey_counts)
         store("survey_factors", survey_factors)
+        store("survey_classes", survey_classes)
         self._store_survey()
         if reward_sigma is not None:
             reward_sigma = checks.positive("reward_sigma", reward_sigma)
@@ -154,6 +159,7 @@ class BanditProblem:
             info.get("survey_means"),
             info.get("survey_counts"),
             SurveyFactors.from_arrays(info),
+            SurveyClasses.from_arrays(info),
             info.get("reward_sigma"),
         )
 
@@ -221,7 +227,7 @@ class BanditProblem:
             )
         return index
 
-    def _others(self) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any]:
+    def _others(self) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any]:
         return (
             self.reward_support,
             self.reward_bounds,
@@ -230,6 +236,7 @@ class BanditProblem:
             self.survey_means,
             self.survey_counts,
             self.survey_factors,
+            self.survey_classes,
             self.reward_sigma,
         )
 
@@ -293,14 +300,15 @@ class BanditProblem:
             )
 
     def _store_survey(self) -> None:
-        factors = self.survey_factors
-        if factors is not None and (
-            self.survey_means is None or factors.sigmas.size != self.n_arms
-        ):
-            raise ValueError(
-                f"survey_factors of {factors.sigmas.size} arms: expected those of the "
-                f"{self.n_arms} arms, in addition to survey_means"
-            )
+        for name in ("survey_factors", "survey_classes"):
+            learned: SurveyFactors | SurveyClasses | None = getattr(self, name)
+            if learned is not None and (
+                self.survey_means is None or learned.sigmas.size != self.n_arms
+            ):
+                raise ValueError(
+                    f"{name} of {learned.sigmas.size} arms: expected those of the {self.n_arms} "
+                    "arms, in addition to survey_means"
+                )
         if self.survey_means is None and self.survey_counts is None:
             return
         means = read_only(() if self.survey_means is None else self.survey_means)

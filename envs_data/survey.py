@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray, read_only
 from cmab_gym.envs_data.arms import Arms
+from cmab_gym.envs_data.classes import learn_classes
 from cmab_gym.envs_data.factors import learn_factors
 from cmab_gym.envs_data.methods import Method, validate
 from cmab_gym.envs_data.on_demand import RatingsOnDemand
@@ -37,6 +38,7 @@ from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import mask_and_pad
 from cmab_gym.rows import is_small, too_large
+from cmab_gym.survey_classes import SurveyClasses
 from cmab_gym.survey_factors import SurveyFactors
 
 FORMAT = 2
@@ -59,6 +61,7 @@ class Survey:
         provenance: source, licence, checksum, arguments and sizes, as values of JSON.
         factors: how the means of new users may differ from those of the training users; None if it
             was not learned.
+        classes: the kinds of training users; None if they were not learned.
 
     Raises:
         ValueError: the shapes do not fit.
@@ -73,6 +76,7 @@ class Survey:
     reward_unit: str = "stars"
     provenance: Mapping[str, Any] = field(default_factory=dict)
     factors: SurveyFactors | None = None
+    classes: SurveyClasses | None = None
 
     def __post_init__(self) -> None:
         for name in ("pseudo_rewards", "training_counts", "test_counts", "reward_support"):
@@ -118,6 +122,7 @@ class Survey:
             survey_means=means,
             survey_counts=counts.astype(np.int64),
             survey_factors=self.factors,
+            survey_classes=self.classes,
         )
         return HistogramModel(
             self.test_counts, problem, self.arm_names, self.reward_unit, self.provenance
@@ -145,6 +150,7 @@ class Survey:
             "arm_names": np.array(self.arm_names, dtype=np.str_),
             "meta": np.array(json.dumps(meta, sort_keys=True)),
             **({} if self.factors is None else self.factors.arrays),
+            **({} if self.classes is None else self.classes.arrays),
         }
         arrays["checksum"] = np.array(_checksum(arrays))
         write_whole(Path(path), lambda part: _write_npz(part, arrays))
@@ -178,6 +184,7 @@ class Survey:
                 meta["reward_unit"],
                 meta["provenance"],
                 SurveyFactors.from_arrays(content),
+                SurveyClasses.from_arrays(content),
             )
 
 
@@ -190,6 +197,7 @@ def take_survey(
     provenance: Mapping[str, Any] | None = None,
     min_test: int = 1,
     factors: int = 0,
+    classes: int = 0,
 ) -> Survey:
     """Split the users, and compute the pseudo-rewards of the training users.
 
@@ -203,6 +211,7 @@ def take_survey(
             entries that the test users violate.
         min_test: arms with fewer test ratings are left out; provenance["left_out"] counts them.
         factors: how many `SurveyFactors` are learned; 0 learns none, which saves time.
+        classes: how many `SurveyClasses` are learned; 0 learns none.
 
     Raises:
         ValueError: a rating is not in the support, there are no test users, or no arm has enough
@@ -264,15 +273,20 @@ def take_survey(
         "split": split.described,
         "method": asdict(method),
         **({"factors": factors} if factors else {}),
+        **({"classes": classes} if classes else {}),
         **whole,
     }
     merged = {**(provenance or {}), **computed}
     n_factors = checks.whole_number("factors", factors, 0)
-    learned = learn_factors(training, n_factors) if n_factors else None
+    n_classes = checks.whole_number("classes", classes, 0)
+    learned = (
+        learn_factors(training, n_factors) if n_factors else None,
+        learn_classes(training, n_classes) if n_classes else None,
+    )
     if says_little(merged):
         warnings.warn(unknown_note(merged), SparseSurveyWarning, stacklevel=2)
     surveyed = _histograms(training)
-    return Survey(table, surveyed, counts, support, bounds, names, "stars", merged, learned)
+    return Survey(table, surveyed, counts, support, bounds, names, "stars", merged, *learned)
 
 
 def split_ratings(

@@ -54,7 +54,9 @@ class LatentTS:
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
         """Draw the index, float64 (B, K): see `IndexPolicy.index`."""
         source = HiddenSource.of(history.problem)
-        index: FloatArray = self._draw(source, history, rng) @ source.means.T
+        p = self._draw(source, history, rng)
+        # A product for each trial, so that its numbers do not depend on how many trials there are.
+        index: FloatArray = (p[:, None] @ source.means.T)[:, 0]
         return index
 
     def learn(self, history: History, rng: TrialStreams) -> None:

@@ -101,7 +101,8 @@ def dominated(belief: FloatArray, values: FloatArray, mass: float) -> BoolArray:
     likely = (belief >= least).astype(np.float64)
     as_good = values[:, None] >= values[None]  # [i, j, x]: arm i is not worse than arm j
     how_often = likely @ as_good.reshape(-1, size).T.astype(np.float64)
-    mean = belief @ values.T
+    # A product for each trial, so that its numbers do not depend on how many trials there are.
+    mean = (belief[:, None] @ values.T)[:, 0]
     beaten = (how_often.reshape(-1, n_arms, n_arms) == 0) & (mean[:, :, None] < mean[:, None, :])
     ruled_out: BoolArray = beaten.any(axis=2)
     return ruled_out

@@ -32,7 +32,9 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
         continuous; pseudo_lower_bounds float64 (K, K, R) if the problem has
         them; survey_means float64 (K,) and survey_counts int64 (K,) if it comes from a survey;
         survey_loadings float64 (K, r), survey_deviation float64 () and survey_sigmas float64 (K,)
-        if it has `SurveyFactors`; reward_sigma float64 () if it is known.
+        if it has `SurveyFactors`; survey_class_weights float64 (C,), survey_class_means
+        float64 (C, K) and survey_class_sigmas float64 (K,) if it has `SurveyClasses`; reward_sigma
+        float64 () if it is known.
     """
     tables = ("pseudo_rewards", "pseudo_lower_bounds") if problem.rows.is_small else ()
     arrays: dict[str, Any] = {
@@ -44,8 +46,8 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
             arrays[name] = getattr(problem, name)
     if problem.reward_edges is not None:
         arrays["reward_bin_width"] = np.diff(problem.reward_edges).max()
-    if problem.survey_factors is not None:
-        arrays |= problem.survey_factors.arrays
+    for learned in (problem.survey_factors, problem.survey_classes):
+        arrays |= {} if learned is None else learned.arrays
     if problem.reward_sigma is not None:
         arrays["reward_sigma"] = np.float64(problem.reward_sigma)
     if num_envs is None:

@@ -56,6 +56,7 @@ def ratings_model(
     pad: float = 0.0,
     mask_seed: int = 0,
     factors: int = 0,
+    classes: int = 0,
     separator: str = "",
     encoding: str = "utf-8",
     quote: str = '"',
@@ -78,6 +79,7 @@ def ratings_model(
         _numbers("round_to", round_to),
         checks.whole_number("min_test", min_test, 1),
         checks.whole_number("factors", factors, 0),
+        checks.whole_number("classes", classes, 0),
     )
     if isinstance(data, Survey):
         if options.changed() or plan != _Plan():
@@ -156,6 +158,7 @@ class _Plan:
     round_to: tuple[float, ...] | None = None
     min_test: int = 1
     factors: int = 0
+    classes: int = 0
 
     def __post_init__(self) -> None:
         if self.reward_support is not None and self.round_to is not None:
@@ -180,6 +183,7 @@ class _Plan:
             provenance,
             self.min_test,
             self.factors,
+            self.classes,
         )
 
 
@@ -249,7 +253,9 @@ class RatingsEnv(BanditEnv):
     Information:
         As in `MovieLensEnv`, with the R ratings that occur as reward_support; with `factors`, also
         survey_loadings float64 (K, r), survey_deviation float64 () and survey_sigmas float64 (K,):
-        see `cmab_gym.survey_factors.SurveyFactors`.
+        see `cmab_gym.survey_factors.SurveyFactors`; with `classes`, survey_class_weights float64
+        (C,), survey_class_means float64 (C, K) and survey_class_sigmas float64 (K,): see
+        `cmab_gym.survey_classes.SurveyClasses`.
 
     Episode end:
         Terminates after `horizon` rounds.
@@ -292,6 +298,8 @@ class RatingsEnv(BanditEnv):
         mask, pad, mask_seed: as in `MovieLensEnv`; default 0.
         factors: how many directions in which users differ are learned from the survey, for agents
             such as `factor-ts`; default 0, none.
+        classes: how many kinds of users are learned from the survey, for `class-ts` and
+            `class-ucb`; default 0, none.
         separator, encoding, quote, escape, not_rated, on_error: how the file is written, and what
             to do with damaged rows; see `cmab_gym.envs_data.ReadOptions`.
         horizon, step_info, draws, render_mode: see `BanditEnv`.

@@ -8,14 +8,16 @@ from cmab_gym.agents import CBandit, IndexAgent, registry
 from cmab_gym.agents.api import unchecked_update
 from cmab_gym.agents.one_trial import Copies
 from cmab_gym.envs.latent import latent_model
+from cmab_gym.survey_classes import SurveyClasses
 from cmab_gym.survey_factors import SurveyFactors
 from cmab_gym.told_problem import ToldProblem
 
 TABLE = np.full((2, 2, 3), 5.0)
 TABLE[[0, 1], [0, 1]] = [1, 2, 5]
 OF_SURVEY = [2, 3], np.array([4, 4]), SurveyFactors([[0.1], [0.2]], 0.1, [1, 1])
+CLASSES = SurveyClasses([0.5, 0.5], [[2, 3], [4, 1]], [1, 1])
 SOURCE = [[[1, 5], [2, 1]], [[2, 5], [5, 5]]]
-STARS = BanditProblem(TABLE, [1, 2, 5], (1, 5), None, None, *OF_SURVEY, horizon=99)
+STARS = BanditProblem(TABLE, [1, 2, 5], (1, 5), None, None, *OF_SURVEY, CLASSES, horizon=99)
 STARS = ToldProblem(STARS, [2, 3], SOURCE)
 BINS = ToldProblem(latent_model("two-arm-b").problem.with_horizon(99), [2, 3], SOURCE)
 
@@ -61,7 +63,7 @@ def test_a_round_that_the_problem_cannot_give_is_refused(agent):
 
 @pytest.mark.parametrize("agent", every_agent(), ids=repr)
 def test_a_continuous_reward_outside_the_bounds_is_refused(agent):
-    if any(name in repr(agent) for name in ("Warm", "Survey", "MinUCB", "Factor", "VIDS")):
+    if any(name in repr(agent) for name in ("Warm", "Survey", "MinUCB", "Factor", "VIDS", "Class")):
         pytest.skip("needs a survey")
     if "GravesLai" in repr(agent):
         pytest.skip("needs finitely many rewards")

@@ -52,6 +52,7 @@ IDEAS = {
     "from the lower bound": "graves-lai",
     "from a survey": "warm-ts survey-greedy min-ucb",
     "from the factors of a survey": "factor-ts v-ids",
+    "from the classes of a survey": "class-ts class-ucb",
     "told more": "oracle ucb-n ucucb latent-ts",
 }
 BUILT_IN = [

@@ -20,6 +20,7 @@ from cmab_gym.envs.latent import latent_model
 from cmab_gym.evaluation import evaluate
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams
+from cmab_gym.survey_classes import SurveyClasses
 from cmab_gym.survey_factors import SurveyFactors
 from cmab_gym.told_problem import ToldProblem
 
@@ -329,6 +330,8 @@ def problem_for_all():
     of_survey = {"survey_means": [2, 3, 3, 4], "survey_counts": np.array([3, 4, 5, 6])}
     loadings = [[0.1, 0.3], [0.2, -0.1], [0.2, 0], [-0.3, 0.1]]
     of_survey["survey_factors"] = SurveyFactors(loadings, 0.3, [1, 2, 1, 1])
+    classes = [[2, 3, 3, 4], [4, 2, 3, 3], [1, 2, 5, 1]]
+    of_survey["survey_classes"] = SurveyClasses([0.5, 0.2, 0.3], classes, [1, 1, 2, 1])
     problem = BanditProblem(table, STARS, (1, 5), horizon=60, **of_survey)
     return ToldProblem(problem, [2, 3, 3, 4], [REWARDS_OF_SOURCE, REWARDS_OF_SOURCE])
 
@@ -382,6 +385,9 @@ def test_a_policy_that_needs_the_horizon_says_so(name):
         ("subsampled-ucb(arms=0)", "arms=0: expected an integer of at least 1"),
         ("subsampled-greedy(arms=1.5)", "arms=1.5: expected an integer of at least 1"),
         ("min-ucb(bias=-1)", "bias=-1: expected a number from 0"),
+        ("class-ts(deviation=-1)", "deviation=-1: expected a number from 0"),
+        ("class-ts(beta=-1)", "beta=-1: expected a number from 0"),
+        ("class-ucb(error=-1)", "error=-1: expected a number from 0"),
         ("factor-ts(beta=0)", "beta=0: expected a number above 0"),
         ("factor-ts(shrinkage=0)", "shrinkage=0: expected a number above 0"),
         ("v-ids(draws=1)", "draws=1: expected an integer of at least 2"),
