@@ -99,11 +99,14 @@ RIVALS: dict[str, list[Setting]] = {
     "min-ucb": grid("min-ucb", bias=(0.05, 0.1, 0.2), B=(1, 0.5, 0.25, 0.125)),
     "c-ts": grid("c-ts", pads=(0.1, 0.2), beta=(1, 0.1, 0.03, 0.0125)),
     "c-ucb": grid("c-ucb", pads=(0.1, 0.2), B=(4, 1, 0.5, 0.25)),
+    "old c-ucb": grid("c-ucb", pads=(0.1, 0.2), reference=("'most-pulled'",), B=(4, 1, 0.5, 0.25)),
+    "class-ts": grid("class-ts", deviation=(0, 0.1, 0.2, 0.4), beta=(1, 0.3, 0.1)),
+    "class-ucb": grid("class-ucb", error=(0, 0.1, 0.3), B=(4, 1, 0.25)),
     "clipped-ucb": grid("clipped-ucb", pads=(0.1, 0.2), B=(4, 1, 0.5, 0.25, 0.125)),
     "c-warm-ts": grid("c-warm-ts", pads=(0.1, 0.2), until=(50, 200)),
 }
 SLOW = {"v-ids": 4}  # trials of agents that would take much longer than all others
-FACTORS = 4
+FACTORS, CLASSES = 4, 8
 REFERENCE = "warm-ts"
 
 
@@ -129,10 +132,12 @@ def regrets(agent: str, env_id: str, trials: int, **env_kwargs: Any) -> FloatArr
 
 
 @cache
-def survey(ratings: Ratings, films: int, split: Split, method: Method, factors: int = 0) -> Survey:
+def survey(
+    ratings: Ratings, films: int, split: Split, method: Method, factors: int = 0, classes: int = 0
+) -> Survey:
     """Survey the films that most users rated."""
     arms, stars = most_rated_arms(ratings, films), (1, 2, 3, 4, 5)
-    return take_survey(ratings, arms, split, method, stars, factors=factors)
+    return take_survey(ratings, arms, split, method, stars, factors=factors, classes=classes)
 
 
 def over_segments(
@@ -158,7 +163,7 @@ def each_segment(
                 setting.agent,
                 "CMAB-Ratings-v0",
                 trials,
-                data=survey(ratings, films, Split(segment=segment), method, FACTORS),
+                data=survey(ratings, films, Split(segment=segment), method, FACTORS, CLASSES),
                 pad=setting.pad,
             )
             for segment in segments
@@ -239,7 +244,8 @@ def with_others(table: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     """Add the rows of other agents that the page has, and sort by films and regret."""
 
     def key(row: Sequence[str]) -> tuple[str, str]:
-        return row[0], re.split(r"[(`]", row[1].strip("`"))[0]
+        """Return the number of films, and the agent without its numbers."""
+        return row[0], re.sub(r"\w+=[\d.]+|[(),` ]", "", row[1])
 
     rows = {key(row): row for row in [*page.rows("rivals", PAGE), *table]}
     return sorted(rows.values(), key=lambda row: (int(row[0]), float(row[4].replace(",", ""))))
