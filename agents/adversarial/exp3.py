@@ -27,7 +27,7 @@ class EXP3(EstimatedLosses):
     sequence of rewards. Not as `c-exp3`: the candidates depend on averages.
 
     Source: Auer, Cesa-Bianchi, Freund and Schapire (2002); the rates and the bound from Bubeck and
-    Cesa-Bianchi (2012), Theorem 3.1.
+    Cesa-Bianchi (2012), Section 3.
     """
 
     def log_weights(self, scores: FloatArray, t: int) -> FloatArray:

@@ -26,7 +26,7 @@ class EXP3IX(EXP3):
     Guarantee: with rate 1, regret of order sqrt(T K ln K) with high probability, for any sequence
     of rewards, not only in expectation. Not as `c-exp3-ix`.
 
-    Source: Neu (2015), Explore no more, Corollary 1.
+    Source: Neu (2015), Explore no more.
     """
 
     def least_divisor(self, t: int, n_arms: int) -> float:

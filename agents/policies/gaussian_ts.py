@@ -32,7 +32,8 @@ class GaussianTS:
 
     Guarantee: optimal for normal rewards if alpha < 0; if not, regret may grow polynomially.
 
-    Source: Honda and Takemura (2014), Section 3 and Theorems 1 and 3.
+    Source: Honda and Takemura (2014), "Optimality of Thompson sampling for Gaussian bandits depends
+    on priors".
     """
 
     alpha: float = -1.0

@@ -26,9 +26,9 @@ class MOSS:
 
     Cost per round: O(K).
 
-    Guarantee: regret at most 49 B sqrt(T K), the best rate over all problems.
+    Guarantee: regret O(B sqrt(T K)), the best rate over all problems.
 
-    Source: Audibert and Bubeck (2009), "MOSS" and Theorem 5.
+    Source: Audibert and Bubeck (2009), "MOSS".
     """
 
     horizon: int | None = None

@@ -29,7 +29,7 @@ class UCBV:
     Guarantee: expected pulls of an arm with gap D grow as (variance_k / D^2 + 2 B / D) ln T, up to
     a factor of about 10. In the first thousands of rounds the term in 1 / n_k is large.
 
-    Source: Audibert, Munos and Szepesvári (2009), definition of B_{k,s,t} and Theorem 3.
+    Source: Audibert, Munos and Szepesvári (2009), definition of B_{k,s,t}.
     """
 
     B: float | None = None

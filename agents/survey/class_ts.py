@@ -44,7 +44,7 @@ class ClassTS:
     """
 
     ranks_unpulled: ClassVar[bool] = True
-    deviation: float = 0.3
+    deviation: float = 0.2
     beta: float = 0.1
 
     def __post_init__(self) -> None:
