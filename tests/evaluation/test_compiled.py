@@ -248,6 +248,8 @@ class OwnUCB(UCB):
         "tc-kl-ucb",
         "c-ucb(lower_bounds=True)",
         "tc-ucb(lower_bounds=True)",
+        "c-ucb(reference='most-pulled')",
+        "clipped-ucb",
         OwnAct(UCB()),
         IndexAgent(OwnUCB()),
         CBandit(OwnUCB()),
