@@ -53,14 +53,15 @@ class ClassUCB:
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
         """Compute the index, float64 (B, K): see `IndexPolicy.index`."""
-        means, consistent = classes_of(history.problem).means, self.consistent(history)
+        consistent, means = self.consistent(history), classes_of(history.problem).means
         index: FloatArray = np.where(consistent[:, :, None], means, -np.inf).max(axis=1)
         return index
 
     def learn(self, history: History, rng: TrialStreams) -> None:
         """Count the last round for the class that promised most."""
+        consistent = self.consistent(history)
         promised = classes_of(history.problem).means.T[history.last_arm]
-        best = np.where(self.consistent(history), promised, -np.inf).argmax(axis=1)
+        best = np.where(consistent, promised, -np.inf).argmax(axis=1)
         own = np.arange(best.size), best
         history.memory["rounds"][own] += 1
         history.memory["excess"][own] += promised[own] - history.last_reward - float(self.error)
@@ -68,9 +69,9 @@ class ClassUCB:
     def consistent(self, history: History) -> BoolArray:
         """Return the classes that the rewards do not contradict, bool (B, C)."""
         memory, problem = history.memory, history.problem
+        log_t = np.log(horizon_of(self.horizon, problem))
         shape = len(history.pulls), classes_of(problem).weights.size
         rounds = memory.setdefault("rounds", np.zeros(shape))
         excess = memory.setdefault("excess", np.zeros(shape))
-        log_t = np.log(horizon_of(self.horizon, problem))
         allowed: BoolArray = excess <= scale_of(self.B, problem) / 2 * np.sqrt(6 * rounds * log_t)
         return allowed | ~allowed.any(axis=1, keepdims=True)
