@@ -106,7 +106,7 @@ RIVALS: dict[str, list[Setting]] = {
     "c-warm-ts": grid("c-warm-ts", pads=(0.1, 0.2), until=(50, 200)),
 }
 SLOW = {"v-ids": 4}  # trials of agents that would take much longer than all others
-FACTORS, CLASSES = 4, 8
+FACTORS, CLASSES = 4, 16
 REFERENCE = "warm-ts"
 
 
