@@ -94,6 +94,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     )
     _add_whole(run, "--rounds", "pulls per trial", 5000)
     _add_whole(run, "--trials", "independent trials", 100)
+    _add_whole(run, "--first-trial", "index of the first trial", 0, at_least=0)
     _add_seed(run)
     _add_workers(run)
     _add_whole(run, "--delay", "rounds until agents get a reward", 0, at_least=0)

@@ -75,6 +75,15 @@ def test_pulls_explain_regret(name, draws):
     assert ((results.reward(name)[:, -1] >= 90) & (results.reward(name)[:, -1] <= 5 * 90)).all()
 
 
+@pytest.mark.parametrize("name", ["kl-ucb", "c-ucb"])
+def test_pulls_do_not_depend_on_checkpoints(name):
+    few, many = (evaluate(GENRES, [name], 150, 3, checkpoints=n) for n in ([7], 150))
+    assert_array_equal(few.pulls(name), many.pulls(name))
+    assert_array_equal(few.last_pulls(name), many.last_pulls(name))
+    assert_array_equal(few.best_arm_share(name), many.best_arm_share(name))
+    assert_array_equal(few.reward(name), many.reward(name)[:, [6, 149]])
+
+
 def test_the_competitive_set_is_that_of_the_agent():
     results = evaluate(GENRES, ["c-ucb", "tc-ucb", "c-kl-ucb", "ucb"], 50, 3, checkpoints=50)
     for name in ("c-ucb", "tc-ucb", "c-kl-ucb"):

@@ -69,6 +69,7 @@ def _evaluate(
             wait_for_workers=chosen.wait_for_workers,
             delay=chosen.delay,
             rewards_every=chosen.rewards_every,
+            first_trial=chosen.first_trial,
         )
     except EvaluationInterrupted as error:
         return error.results, KeyboardInterrupt()
