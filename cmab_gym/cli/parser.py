@@ -13,10 +13,10 @@ from cmab_gym.cli.values import (
     AddAgents,
     AddKeywords,
     AddLabels,
+    above_0,
     checkpoints,
     jobs,
     probability,
-    seconds,
     whole,
 )
 from cmab_gym.evaluation.plots.curves import BANDS
@@ -106,6 +106,13 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         metavar="N|log",
         help="record regret at N evenly spaced rounds, or at rounds 1, 2, ..., 9, 10, 20, ... "
         "(default 100)",
+    )
+    run.add_argument(
+        "--until-half-width",
+        type=above_0("--until-half-width"),
+        metavar="W",
+        help="add trials, at most those of --trials, until the differences in regret between all "
+        "agents are known up to W",
     )
     run.add_argument(
         "--parameters",
@@ -336,14 +343,14 @@ def _add_workers(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--wait-for-workers",
-        type=seconds("--wait-for-workers"),
+        type=above_0("--wait-for-workers", " of seconds"),
         default=60.0,
         metavar="SECONDS",
         help="how long to wait while the cluster has no worker (default 60)",
     )
     command.add_argument(
         "--timeout",
-        type=seconds("--timeout"),
+        type=above_0("--timeout", " of seconds"),
         metavar="SECONDS",
         help="an agent that takes longer for one round of its trials fails, and the others go on "
         "(default: no limit)",

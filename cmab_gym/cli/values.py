@@ -25,15 +25,15 @@ def whole(option: str, at_least: int) -> Callable[[str], int]:
     return read
 
 
-def seconds(option: str) -> Callable[[str], float]:
-    """Return a reader of a time above 0."""
+def above_0(option: str, of: str = "") -> Callable[[str], float]:
+    """Return a reader of a number above 0, such as one of seconds."""
 
     def read(text: str) -> float:
         try:
             return positive(option, float(text))
         except ValueError:
-            expected = "a number of seconds above 0"
-            raise UsageError(f"{option} {quote(text)}: expected {expected}") from None
+            expected = f"{option} {quote(text)}: expected a number{of} above 0"
+            raise UsageError(expected) from None
 
     return read
 

@@ -1,4 +1,4 @@
-"""Compare agents on an environment: `evaluate`, `compare`, `identify`, `sweep`, and results."""
+"""Compare agents on an environment: evaluations, comparisons, sweeps, and their results."""
 
 from cmab_gym.evaluation.agent_checker import check_agent
 from cmab_gym.evaluation.agent_run import AgentRun
@@ -18,6 +18,7 @@ from cmab_gym.evaluation.results import (
 )
 from cmab_gym.evaluation.sweep import sweep
 from cmab_gym.evaluation.sweep_tasks import Sweep
+from cmab_gym.evaluation.until import evaluate_until
 
 __all__ = [
     "AgentRun",
@@ -31,6 +32,7 @@ __all__ = [
     "check_agent",
     "compare",
     "evaluate",
+    "evaluate_until",
     "identify",
     "plot_competitive",
     "plot_distribution",

@@ -36,9 +36,9 @@ class Pair:
         first, second: their names, as in `Comparison`.
         trials: number of trials.
         difference: mean final regret of the first minus that of the second.
-        low, high: its interval; those of all pairs hold together with probability 95 %
-            (Bonferroni); NaN for one trial.
-        p: p value of the sign-flip test, corrected for all pairs by Holm's method.
+        low, high: its interval; those of all pairs, at all looks of `evaluate_until`, hold
+            together with probability 95 % (Bonferroni); NaN for one trial.
+        p: p value of the sign-flip test, corrected for all pairs by Holm's method, and for looks.
         win_rate: share of trials in which the first has less regret; ties count one half.
         ratio: mean of the first over mean of the second; NaN if the second is 0.
         ratio_low, ratio_high: its interval, at the same level.
@@ -140,7 +140,8 @@ def compare(
 
     Args:
         results: those of one environment; several may differ in agents and seeds. Trials are the
-            same if their seed and their index are. Agents that failed are left out.
+            same if their seed and their index are. Agents that failed are left out. Results of
+            `evaluate_until` are corrected for its looks.
         seed: seed of the resamples.
         n_resamples: resamples of the bootstrap, and random flips of signs, 100 or more.
 
@@ -176,23 +177,25 @@ def compare(
             "all agents with one seed"
         )
     regret = np.array([[own[trial] for trial in common] for own in trials.values()])
-    pairs = _pairs(labels, regret, n_resamples, seed)
-    notes = tuple(_notes(every, trials, len(common)))
+    looks = max(int(results.manifest.get("looks", 1)) for results in every)
+    pairs = _pairs(labels, regret, looks, n_resamples, seed)
+    notes = tuple(_notes(every, trials, len(common), looks))
     return Comparison(default_title(every[0]), labels, regret, pairs, notes)
 
 
 def _pairs(
-    labels: Sequence[str], regret: FloatArray, n_resamples: int, seed: int
+    labels: Sequence[str], regret: FloatArray, looks: int, n_resamples: int, seed: int
 ) -> tuple[Pair, ...]:
     first, second = np.array(list(combinations(range(len(labels)), 2))).T
-    error = ERROR / len(first)
+    error = ERROR / len(first) / looks
     if n_resamples < 1 / error:  # the smallest p value of the test is 1 / (n_resamples + 1)
         raise ValueError(
             f"n_resamples={n_resamples}: expected at least {np.ceil(1 / error):.0f} for "
-            f"{len(first)} pairs of agents; compare fewer agents, or take more resamples"
+            f"{len(first)} pairs of agents{_at(looks)}; compare fewer agents, or take more "
+            "resamples"
         )
     found = compare_paired(regret[first], regret[second], error, n_resamples, seed)
-    columns = {**vars(found), "p": holm(found.p)}
+    columns = {**vars(found), "p": np.minimum(looks * holm(found.p), 1)}
     return tuple(
         Pair(
             labels[i],
@@ -221,14 +224,26 @@ def _trials_by_agent(every: Iterable[Results]) -> dict[str, dict[tuple[int, int]
     return found
 
 
+def _at(looks: int) -> str:
+    return f" and {looks} looks" if looks > 1 else ""
+
+
 def _notes(
-    every: Iterable[Results], trials: dict[str, dict[tuple[int, int], float]], common: int
+    every: Iterable[Results],
+    trials: dict[str, dict[tuple[int, int], float]],
+    common: int,
+    looks: int,
 ) -> Iterator[str]:
     for failure in dict.fromkeys(text for results in every for text in results.failures.values()):
         yield f"left out: {failure}"
     most = max(map(len, trials.values()))
     if most > common:
         yield f"compared on the {common} trials that all agents have; some have {most}"
+    if looks > 1:
+        yield (
+            f"the trials were added until the intervals were narrow, with up to {looks} looks: "
+            "intervals and p values are corrected for them"
+        )
 
 
 def by_environment(every: Iterable[Results]) -> list[list[Results]]:

@@ -111,7 +111,7 @@ def evaluate(
     first_trial = checks.whole_number("first_trial", first_trial, 0)
     checks.choice("on_error", on_error, ("raise", "keep"))
     kwargs = dict(env_kwargs or {})
-    given = _labels(agents)
+    given = labelled(agents)
     factories = {label: agent_factory(agent) for label, agent in given.items()}
     at = checkpoint_rounds(checkpoints, rounds)
     spec = find_environment(env_id, kwargs)
@@ -171,8 +171,8 @@ def _run(
     return parts, None
 
 
-def _labels(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
-    """Map labels to agents.
+def labelled(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
+    """Map labels to agents; a list gives each agent a label of its own.
 
     Raises:
         ValueError: there is no agent, or two have the same label.

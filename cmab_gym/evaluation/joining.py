@@ -119,7 +119,9 @@ def joined_manifest(
         ValueError: one label stands for two agents.
     """
     agents: dict[str, Any] = {}
+    told_more: dict[str, str] = {}
     for manifest in manifests:
+        told_more |= manifest.get("told_more", {})
         for label, agent in manifest.get("agents", {}).items():
             if agents.setdefault(label, agent) != agent:
                 raise ValueError(
@@ -129,6 +131,7 @@ def joined_manifest(
     joined = {
         **manifests[0],
         "agents": agents,
+        "told_more": told_more,
         "trials": len(trials),
         "first_trial": trials.start,
         "seconds": round(sum(manifest.get("seconds", 0.0) for manifest in manifests), 3),

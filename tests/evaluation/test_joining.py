@@ -17,7 +17,7 @@ def run(agents=("ucb", "c-ucb"), trials=3, **kwargs):
 
 @pytest.fixture(scope="module")
 def whole():
-    return run(["ucb", "c-ucb", "random"], 5)
+    return run(["ucb", "c-ucb", "oracle"], 5)
 
 
 def assert_same(one, other):
@@ -34,8 +34,8 @@ def assert_same(one, other):
 
 def test_agents_and_trials_added_later_give_what_one_run_gives(whole, tmp_path):
     run(["ucb", "c-ucb"], 2).save(tmp_path)
-    (Results.load(tmp_path) + run(["random"], 2)).save(tmp_path)
-    later = run(["ucb", "c-ucb", "random"], 3, first_trial=2)
+    (Results.load(tmp_path) + run(["oracle"], 2)).save(tmp_path)
+    later = run(["ucb", "c-ucb", "oracle"], 3, first_trial=2)
     (later + Results.load(tmp_path)).save(tmp_path)  # in any order
     assert_same(Results.load(tmp_path), whole)
 
@@ -44,7 +44,7 @@ def test_parts_that_fit_only_together(whole):
     parts = [
         run([name], trials, first_trial=first)
         for first, trials in ((0, 4), (4, 1))
-        for name in ("ucb", "c-ucb", "random")
+        for name in ("ucb", "c-ucb", "oracle")
     ]
     assert_same(Results.concat(parts), whole)
 
@@ -94,7 +94,7 @@ def test_one_label_for_two_agents_is_refused():
 
 
 def test_an_agent_that_failed_is_replaced_by_its_finished_run(whole):
-    both = run(["ucb", "c-ucb", "random"], 5)
+    both = run(["ucb", "c-ucb", "oracle"], 5)
     failed = AgentRun.failed("c-ucb", "agent 'c-ucb': interrupted, 2 of 5 trials had finished")
     runs = tuple(failed if run.label == "c-ucb" else run for run in both.runs)
     interrupted = replace(both, runs=runs, manifest={**both.manifest, "interrupted": True})

@@ -12,7 +12,13 @@ from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.signals import ignored
 from cmab_gym.cli.tables import print_survey_notes, print_table, progress_bar, say
 from cmab_gym.envs_data.unknown import without_survey_warnings
-from cmab_gym.evaluation import EvaluationInterrupted, Results, evaluate, plot_regret
+from cmab_gym.evaluation import (
+    EvaluationInterrupted,
+    Results,
+    evaluate,
+    evaluate_until,
+    plot_regret,
+)
 from cmab_gym.evaluation.batch import OnProgress, find_model
 from cmab_gym.evaluation.plots.figure import default_title
 from cmab_gym.evaluation.results import short_labels
@@ -51,29 +57,33 @@ def _evaluate(
 ) -> tuple[Results, KeyboardInterrupt | None]:
     """Return the results of the agents that finished, and the interruption if there was one."""
     agents = chosen.agents
+    if chosen.parameters == "published":
+        # As labels, so that the table and the legend show the parameters.
+        agents = [*published(*agents).values()]
+    arguments = {
+        "rounds": chosen.rounds,
+        "seed": chosen.seed,
+        "n_jobs": chosen.jobs,
+        "env_kwargs": chosen.env_kwargs,
+        "checkpoints": chosen.checkpoints,
+        "scheduler": chosen.scheduler,
+        "progress": advance,
+        "on_error": "keep",
+        "timeout": chosen.timeout,
+        "wait_for_workers": chosen.wait_for_workers,
+        "delay": chosen.delay,
+        "rewards_every": chosen.rewards_every,
+    }
     try:
-        results = evaluate(
-            chosen.env,
-            # As labels, so that the table and the legend show the parameters.
-            [*published(*agents).values()] if chosen.parameters == "published" else agents,
-            chosen.rounds,
-            chosen.trials,
-            chosen.seed,
-            chosen.jobs,
-            chosen.env_kwargs,
-            checkpoints=chosen.checkpoints,
-            scheduler=chosen.scheduler,
-            progress=advance,
-            on_error="keep",
-            timeout=chosen.timeout,
-            wait_for_workers=chosen.wait_for_workers,
-            delay=chosen.delay,
-            rewards_every=chosen.rewards_every,
-            first_trial=chosen.first_trial,
-        )
+        if chosen.until_half_width is None:
+            trials = {"trials": chosen.trials, "first_trial": chosen.first_trial}
+            return evaluate(chosen.env, agents, **trials, **arguments), None
+        if chosen.first_trial:
+            raise ValueError("--first-trial and --until-half-width: expected one of them")
+        most = {"most_trials": chosen.trials, **arguments}
+        return evaluate_until(chosen.env, agents, chosen.until_half_width, **most), None
     except EvaluationInterrupted as error:
         return error.results, KeyboardInterrupt()
-    return results, None
 
 
 def _lower_bound(chosen: argparse.Namespace) -> LowerBound:
@@ -114,3 +124,8 @@ def _print_summary(results: Results) -> None:
     print_table(header, rows, text=["agent"])
     for label, what in results.manifest["told_more"].items():
         say(f"{label} was told more than other agents: {what}")
+    if "until" in results.manifest:
+        say(
+            "{trials} trials; the differences between all agents are known up to {half_width:.2g} "
+            "(wanted: {until:g})".format_map(results.manifest)
+        )
