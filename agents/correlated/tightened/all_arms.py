@@ -15,8 +15,41 @@ _PRICE = 1e4  # cost of a unit of slack, in reward ranges; larger than any dual 
 _SLACK = 1e-7  # a slack up to here is the solver's rounding
 
 
-@dataclass(frozen=True, eq=False)
 class AllArmsPrograms:
+    """The linear programs of all arms given any arm.
+
+    Args:
+        problem: the problem.
+    """
+
+    def __init__(self, problem: BanditProblem) -> None:
+        self._problem = problem
+        self._programs: dict[int, _Programs] = {}
+
+    def solve(self, given: IntArray, marginals: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Maximise the mean of every other arm for each of some arms and marginals.
+
+        Args:
+            given: int64 (n,), arms k.
+            marginals: float64 (n, R), probabilities of their rewards.
+
+        Returns:
+            The dual solutions, float64 (n, K, R), with the rewards in row k; and which programs are
+            feasible, bool (n, K).
+        """
+        pairs = zip(given.tolist(), marginals, strict=True)
+        solved = [self._given(arm).solve(marginal) for arm, marginal in pairs]
+        vectors, feasible = zip(*solved, strict=True)
+        return np.stack(vectors), np.stack(feasible)
+
+    def _given(self, arm: int) -> _Programs:
+        if arm not in self._programs:
+            self._programs[arm] = _Programs.of(self._problem, arm)
+        return self._programs[arm]
+
+
+@dataclass(frozen=True, eq=False)
+class _Programs:
     """The linear programs of all other arms given arm k, solved together as one.
 
     Each program maximises the mean of one arm. Its variables, all at least 0, are the marginals of
@@ -34,7 +67,7 @@ class AllArmsPrograms:
     bounded: Any  # sparse; its product with the variables is at most 0
 
     @classmethod
-    def of(cls, problem: BanditProblem, given: int) -> AllArmsPrograms:
+    def of(cls, problem: BanditProblem, given: int) -> _Programs:
         """Write the programs of a problem.
 
         Args:
@@ -69,20 +102,8 @@ class AllArmsPrograms:
             bounded=rows.matrix(excess, np.full(rows.given.size, slack)),
         )
 
-    def solve(self, marginals: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Maximise the mean of every other arm for each of some marginals.
-
-        Args:
-            marginals: float64 (n, R), probabilities of arm k's rewards.
-
-        Returns:
-            The dual solutions, float64 (n, K, R), with the rewards in row k; and which programs are
-            feasible, bool (n, K).
-        """
-        vectors, feasible = zip(*map(self._solve, marginals), strict=True)
-        return np.stack(vectors), np.stack(feasible)
-
-    def _solve(self, marginal: FloatArray) -> tuple[FloatArray, BoolArray]:
+    def solve(self, marginal: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Return the dual solutions, (K, R), and which programs are feasible, (K,)."""
         from scipy.optimize import linprog
 
         limits = np.zeros((self.objective.size, 2))

@@ -18,7 +18,7 @@ _TOGETHER = 256  # programs solved at once: their tableaus fit into the processo
 
 @dataclass(frozen=True, eq=False)
 class PairPrograms:
-    """The linear programs of every other arm l and arm k, over the joint distributions of the two.
+    """The linear programs of any two arms l and k, over the joint distributions of the two.
 
     A program maximises the mean of l. Its variables are the probabilities p_ij that k gives r_i and
     l gives r_j, with arm k's marginal fixed, and a slack, by which pseudo-rewards may be exceeded.
@@ -30,14 +30,46 @@ class PairPrograms:
     bound with any prices of at least 0. So rounding cannot make a vector wrong, only loose.
 
     Args:
-        given: k.
-        low, size: the least reward, and the length of the interval of rewards.
-        rewards: float64 (R,), scaled.
-        above: float64 (K - 1, R, R), r_j - s_lk(r_i) as [l, i, j].
-        above_given: float64 (K - 1, R, R), r_i - s_kl(r_j) as [l, i, j].
+        problem: the problem.
     """
 
-    given: int
+    problem: BanditProblem
+
+    def solve(self, given: IntArray, marginals: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Maximise the mean of every other arm for each of some arms and marginals.
+
+        Args:
+            given: int64 (n,), arms k.
+            marginals: float64 (n, R), probabilities of their rewards.
+
+        Returns:
+            The vectors, float64 (n, K, R), with the rewards in row k; and which programs are
+            feasible, bool (n, K).
+        """
+        n_arms, rewards = self.problem.n_arms, self.problem.reward_support
+        vectors = np.tile(rewards, (given.size, n_arms, 1))
+        feasible = np.ones((given.size, n_arms), np.bool_)
+        which, others = np.nonzero(np.arange(n_arms) != given[:, None])
+        for first in range(0, which.size, _TOGETHER):
+            row, other = which[first : first + _TOGETHER], others[first : first + _TOGETHER]
+            some = _Programs.of(self.problem, given[row], other)
+            prices, slack = some.solve(marginals[row])
+            vectors[row, other] = some.vectors(prices)
+            feasible[row, other] = slack <= _SLACK
+        return vectors, feasible
+
+
+@dataclass(frozen=True, eq=False)
+class _Programs:
+    """Some of the programs.
+
+    Args:
+        low, size: the least reward, and the length of the interval of rewards.
+        rewards: float64 (R,), scaled.
+        above: float64 (n, R, R), r_j - s_lk(r_i) as [program, i, j].
+        above_given: float64 (n, R, R), r_i - s_kl(r_j) as [program, i, j].
+    """
+
     low: float
     size: float
     rewards: FloatArray
@@ -45,57 +77,20 @@ class PairPrograms:
     above_given: FloatArray
 
     @classmethod
-    def of(cls, problem: BanditProblem, given: int) -> PairPrograms:
-        """Write the programs of a problem.
-
-        Args:
-            problem: the problem.
-            given: k, the arm whose marginal is known.
-        """
-        low, size = problem.reward_bounds[0], problem.reward_range
+    def of(cls, problem: BanditProblem, given: IntArray, other: IntArray) -> _Programs:
+        """Write the programs of n pairs of arms k (given) and l (other)."""
+        low, size, table = problem.reward_bounds[0], problem.reward_range, problem.pseudo_rewards
         rewards = (problem.reward_support - low) / size
-        table = (problem.pseudo_rewards - low) / size
-        of_others = np.delete(table[:, given], given, axis=0)
-        of_given = np.delete(table[given], given, axis=0)
+        of_other, of_given = (table[other, given] - low) / size, (table[given, other] - low) / size
         return cls(
-            given,
             low,
             size,
             rewards,
-            rewards - of_others[:, :, None],
+            rewards - of_other[:, :, None],
             rewards[:, None] - of_given[:, None, :],
         )
 
-    def solve(self, marginals: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Maximise the mean of every other arm for each of some marginals.
-
-        Args:
-            marginals: float64 (n, R), probabilities of arm k's rewards.
-
-        Returns:
-            The vectors, float64 (n, K, R), with the rewards in row k; and which programs are
-            feasible, bool (n, K).
-        """
-        n_others, n_rewards = self.above.shape[:2]
-        marginal, program = (each.ravel() for each in np.indices((len(marginals), n_others)))
-        vectors = np.empty((marginal.size, n_rewards))
-        feasible = np.empty(marginal.size, np.bool_)
-        for first in range(0, marginal.size, _TOGETHER):
-            some = slice(first, first + _TOGETHER)
-            prices, slack = self._solve_some(program[some], marginals[marginal[some]])
-            vectors[some] = self._vectors(program[some], prices)
-            feasible[some] = slack <= _SLACK
-        shape = (len(marginals), n_others)
-        vectors = self.low + self.size * vectors.reshape(*shape, n_rewards)
-        own = self.low + self.size * self.rewards
-        return (
-            np.insert(vectors, self.given, own, axis=1),
-            np.insert(feasible.reshape(shape), self.given, True, axis=1),
-        )
-
-    def _solve_some(
-        self, program: IntArray, marginals: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def solve(self, marginals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the prices of the pseudo-rewards, (n, 2 R), and the slacks, (n,)."""
         n, n_rewards = marginals.shape
         n_joint = n_rewards**2
@@ -107,8 +102,8 @@ class PairPrograms:
         prices = n_rewards + np.arange(2 * n_rewards)
         joint[:, given, given] = 1
         tableau[:, given, -1] = marginals
-        joint[:, n_rewards + given, given] = self.above[program]
-        joint[:, n_rewards + other, :, given] = self.above_given[program].transpose(2, 0, 1)
+        joint[:, n_rewards + given, given] = self.above
+        joint[:, n_rewards + other, :, given] = self.above_given.transpose(2, 0, 1)
         tableau[:, prices, n_joint] = -1
         tableau[:, prices, n_joint + 1 + np.arange(2 * n_rewards)] = 1
         joint[:, -1] = self.rewards + _TIE * _spread(n_joint).reshape(n_rewards, n_rewards)
@@ -126,13 +121,13 @@ class PairPrograms:
         slack: FloatArray = np.where(basis == n_joint, tableau[:, :-1, -1], 0).sum(axis=1)
         return -tableau[:, -1, n_joint + 1 : -1], slack
 
-    def _vectors(self, program: IntArray, prices: FloatArray) -> FloatArray:
+    def vectors(self, prices: FloatArray) -> FloatArray:
+        """Return the vectors of these prices, (n, R)."""
         n_rewards = self.rewards.size
         prices = np.maximum(prices, 0)
         a, b = prices[:, :n_rewards, None], prices[:, None, n_rewards:]
-        values = self.rewards - self.above[program] * a - self.above_given[program] * b
-        largest: FloatArray = values.max(axis=2)
-        return largest
+        values = self.rewards - self.above * a - self.above_given * b
+        return np.asarray(self.low + self.size * values.max(axis=2))
 
 
 def _spread(count: int) -> FloatArray:

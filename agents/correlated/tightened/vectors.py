@@ -75,7 +75,8 @@ class TightenedVectors:
         self.solved = 0
         self.infeasible = 0
         self._vectors: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
-        self._programs: dict[int, AllArmsPrograms | PairPrograms] = {}
+        kind = AllArmsPrograms if self.relaxation == "all" else PairPrograms
+        self._programs: AllArmsPrograms | PairPrograms = kind(problem)
 
     def vectors(self, given: int, counts: IntArray) -> FloatArray:
         """Return tightened pseudo-rewards of all arms given the rewards of one.
@@ -105,14 +106,12 @@ class TightenedVectors:
             float64 (n, K, R).
         """
         keys = list(zip(given.tolist(), map(tuple, round_marginals(counts).tolist()), strict=True))
-        missing: dict[int, list[tuple[int, ...]]] = {}
-        for arm, rounded in dict.fromkeys(keys):
-            if (arm, rounded) not in self._vectors:
-                missing.setdefault(arm, []).append(rounded)
-        for arm, marginals in missing.items():
+        missing = [key for key in dict.fromkeys(keys) if key not in self._vectors]
+        if missing:
+            arms, marginals = zip(*missing, strict=True)
             parts = np.array(marginals, dtype=np.float64)
-            solved = self._solve(arm, parts / parts.sum(axis=1, keepdims=True))
-            self._vectors.update(zip([(arm, each) for each in marginals], solved, strict=True))
+            solved = self._solve(np.array(arms), parts / parts.sum(axis=1, keepdims=True))
+            self._vectors.update(zip(missing, solved, strict=True))
         return np.stack([self._vectors[key] for key in keys])
 
     def bounds(self, given: int, marginal: FloatArray) -> FloatArray:
@@ -126,25 +125,19 @@ class TightenedVectors:
             float64 (K,), the values of the linear programs, for arm k its mean; -inf where
             infeasible.
         """
-        vectors, feasible = self._programs_given(given).solve(marginal[None])
+        vectors, feasible = self._programs.solve(np.array([given]), marginal[None])
         return np.where(feasible[0], vectors[0] @ marginal, -np.inf)
 
-    def _solve(self, given: int, marginals: FloatArray) -> FloatArray:
-        """Return the vectors of all arms for each of n marginals, float64 (n, K, R)."""
+    def _solve(self, given: IntArray, marginals: FloatArray) -> FloatArray:
+        """Return the vectors of all arms for n arms and marginals, float64 (n, K, R)."""
         spread = (1 - _SPREAD) * marginals + _SPREAD / marginals.shape[1]
-        vectors, feasible = self._programs_given(given).solve(spread)
+        vectors, feasible = self._programs.solve(given, spread)
         self.solved += feasible.size - len(marginals)
         self.infeasible += feasible.size - int(feasible.sum())
-        plain = self.problem.pseudo_rewards[:, given]
+        plain = self.problem.pseudo_rewards[:, given].swapaxes(0, 1)
         gain = np.einsum("nlr,nr->nl", plain - vectors, spread)
         better = feasible & (gain > _GAIN * self.problem.reward_range)
         return np.where(better[:, :, None], vectors, plain)
-
-    def _programs_given(self, given: int) -> AllArmsPrograms | PairPrograms:
-        if given not in self._programs:
-            kind = AllArmsPrograms if self.relaxation == "all" else PairPrograms
-            self._programs[given] = kind.of(self.problem, given)
-        return self._programs[given]
 
 
 def round_marginals(counts: IntArray) -> IntArray:
