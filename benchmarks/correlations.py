@@ -105,7 +105,7 @@ RIVALS: dict[str, list[Setting]] = {
     "clipped-ucb": grid("clipped-ucb", pads=(0.1, 0.2), B=(4, 1, 0.5, 0.25, 0.125)),
     "c-warm-ts": grid("c-warm-ts", pads=(0.1, 0.2), until=(50, 200)),
 }
-SLOW = {"v-ids": 4}  # trials of agents that would take much longer than all others
+SLOW = {"v-ids": 4}  # trials to choose a setting of an agent that takes much longer
 FACTORS, CLASSES = 4, 16
 REFERENCE = "warm-ts"
 
@@ -224,9 +224,8 @@ def rivals(ratings: Ratings, agents: Sequence[str]) -> Iterator[Sequence[str]]:
         warm = each_segment(ratings, films, reference, REPORTED_ON, TRIALS)
         for agent in agents:
             chosen = best_setting(ratings, films, agent)
-            trials = SLOW.get(agent, TRIALS)
-            found = each_segment(ratings, films, chosen, REPORTED_ON, trials)
-            more = found[:, :, -1] - warm[:, : found.shape[1], -1]
+            found = each_segment(ratings, films, chosen, REPORTED_ON, TRIALS)
+            more = (found - warm)[:, :, -1]
             error = (more.var(axis=1, ddof=1).mean() / more.size) ** 0.5
             numbers = (f"{each:,.1f}" for each in found.mean(axis=(0, 1)))
             yield f"{films}", str(chosen), *numbers, f"{more.mean():+,.1f} ± {error:.1f}"
@@ -234,7 +233,7 @@ def rivals(ratings: Ratings, agents: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def best_setting(ratings: Ratings, films: int, agent: str) -> Setting:
     """Return the setting of a rival with the least regret on CHOSEN_ON."""
-    choices, trials = RIVALS[agent], min(SLOW.get(agent, TRIALS), TRIALS_TO_CHOOSE)
+    choices, trials = RIVALS[agent], SLOW.get(agent, TRIALS_TO_CHOOSE)
     found = [over_segments(ratings, films, each, CHOSEN_ON, trials)[-1] for each in choices]
     print(films, *zip(map(str, choices), np.round(found), strict=True), flush=True)
     return choices[int(np.argmin(found))]

@@ -34,6 +34,9 @@ class FactorTS:
 
     Cost per round: O(K r^2 + r^3) for r factors, with K + r normal numbers.
 
+    The default beta has the least regret over 5000 rounds on four segments of MovieLens 1M, with 50
+    and with 200 films (docs/when-correlations-pay.md).
+
     Guarantee: none is known for a prior that is learned from other users. With beta = 1 and if the
     model is right, that of Thompson sampling with the right prior: Bayesian regret
     O(sqrt(K T ln K)).

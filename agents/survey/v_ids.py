@@ -37,6 +37,9 @@ class VIDS:
     meaningful with the prefixes `c-` and `tc-`: if the arm drawn is ruled out, a random one is
     pulled.
 
+    The default beta has the least regret over 5000 rounds on four segments of MovieLens 1M
+    (docs/when-correlations-pay.md).
+
     Guarantee: with beta = 1, if the model is right and without errors of sampling, Bayesian regret
     O(sqrt(K T ln K)), and less where arms are informative about others.
 
@@ -46,7 +49,7 @@ class VIDS:
 
     ranks_unpulled: ClassVar[bool] = True
     draws: int = 100
-    beta: float = 0.1
+    beta: float = 0.3
     shrinkage: float = 20.0
 
     def __post_init__(self) -> None:

@@ -70,6 +70,16 @@ def test_sizes_have_the_largest_likelihood():
     assert_allclose(np.sqrt([*sizes, own]), [0.3, 0.1, 0.2], rtol=0.5)
 
 
+def test_the_noise_of_both_means_is_not_taken_for_a_deviation():
+    """Of 2000 arms with 10 ratings by each of two segments; the estimate's error is about .007."""
+    rng = np.random.default_rng(5)
+    means = rng.normal(0, [0.05**0.5 / 2, 0.8**0.5 / 10**0.5, 0.8**0.5 / 10**0.5], (2000, 3))
+    sums = 10 * (means[:, :1] * [1, -1] + means[:, 1:]).T
+    counts = np.full((2, 2000), 10.0)
+    _, own = factor_sizes(np.full((2000, 1), 1e-3), counts, sums, np.full(2000, 0.8))
+    assert own == pytest.approx(0.05, abs=0.03)
+
+
 def test_sums_of_segments_are_those_counted_by_hand():
     users = np.array([0, 0, 0, 1, 2, 2, 3])
     ratings = Pooled(users, np.array([0, 0, 1, 0, 1, 1, 0]), np.arange(7) % 5, 4, 2, STARS)

@@ -113,6 +113,9 @@ def test_no_mixture_of_two_arms_is_better_than_the_one_found():
     regret, variance = RNG.exponential(1, (2, 60, 7)) ** 2
     regret[:20] -= regret[:20].min(axis=1, keepdims=True)  # an arm without regret
     variance[0], regret[1] = variance[0, 0], regret[1, 0]
+    # Arms that are all on the hull, so that the search must go the right way.
+    variance[30:] = np.sort(variance[30:])
+    regret[30:] = variance[30:] ** RNG.uniform(1.2, 4, (30, 1)) + RNG.uniform(0, 1, (30, 1))
     first, second, share = best_mixture(regret, variance)
     shares = np.linspace(0, 1, 101)
     for d, v, i, j, p in zip(regret, variance, first, second, share, strict=True):
