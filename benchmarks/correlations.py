@@ -105,7 +105,7 @@ RIVALS: dict[str, list[Setting]] = {
     "clipped-ucb": grid("clipped-ucb", pads=(0.1, 0.2), B=(4, 1, 0.5, 0.25, 0.125)),
     "c-warm-ts": grid("c-warm-ts", pads=(0.1, 0.2), until=(50, 200)),
 }
-SLOW = {"v-ids": 4}  # trials to choose a setting of an agent that takes much longer
+SLOW = {"v-ids": 4}  # trials of agents that would take much longer than all others
 FACTORS, CLASSES = 4, 16
 REFERENCE = "warm-ts"
 
@@ -224,8 +224,8 @@ def rivals(ratings: Ratings, agents: Sequence[str]) -> Iterator[Sequence[str]]:
         warm = each_segment(ratings, films, reference, REPORTED_ON, TRIALS)
         for agent in agents:
             chosen = best_setting(ratings, films, agent)
-            found = each_segment(ratings, films, chosen, REPORTED_ON, TRIALS)
-            more = (found - warm)[:, :, -1]
+            found = each_segment(ratings, films, chosen, REPORTED_ON, SLOW.get(agent, TRIALS))
+            more = (found - warm[:, : found.shape[1]])[:, :, -1]
             error = (more.var(axis=1, ddof=1).mean() / more.size) ** 0.5
             numbers = (f"{each:,.1f}" for each in found.mean(axis=(0, 1)))
             yield f"{films}", str(chosen), *numbers, f"{more.mean():+,.1f} ± {error:.1f}"
@@ -240,14 +240,14 @@ def best_setting(ratings: Ratings, films: int, agent: str) -> Setting:
 
 
 def with_others(table: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """Add the rows of other agents that the page has, and sort by films and regret."""
+    """Add the rows of other agents that the page has; sort by films and regret over `warm-ts`."""
 
     def key(row: Sequence[str]) -> tuple[str, str]:
         """Return the number of films, and the agent without its numbers."""
         return row[0], re.sub(r"\w+=[\d.]+|[(),` ]", "", row[1])
 
     rows = {key(row): row for row in [*page.rows("rivals", PAGE), *table]}
-    return sorted(rows.values(), key=lambda row: (int(row[0]), float(row[4].replace(",", ""))))
+    return sorted(rows.values(), key=lambda row: (int(row[0]), float(re.sub(" .*|,", "", row[5]))))
 
 
 def for_readme(table: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:

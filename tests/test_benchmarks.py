@@ -46,7 +46,7 @@ def test_rivals_have_a_setting_for_each_combination_and_rows_of_others_stay():
     ]  # fmt: skip
     before = correlations.page.rows("rivals", correlations.PAGE)
     films, agent, *numbers = before[0]
-    changed = [films, agent, *numbers[:2], "0.1", numbers[3]]
+    changed = [films, agent, *numbers[:3], "-99.0 ± 1.0"]
     after = correlations.with_others([changed])
     assert after[0] == changed
     assert len(after) == len(before)
