@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cmab_gym.evaluation.plots.figure import new_figure, save_figure
 from cmab_gym.evaluation.plots.regret import Marks, draw_regret
 from cmab_gym.evaluation.results import Results
-from cmab_gym.theory import LowerBound
+
+if TYPE_CHECKING:
+    from cmab_gym.theory import LowerBound
 
 
 def plot_panels(
