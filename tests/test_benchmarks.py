@@ -58,7 +58,8 @@ def test_the_page_on_identification_has_its_table():
 
     table = text.split("<!-- identification -->\n\n| ")[1]
     for name, (_, _, trials, _) in identification.CASES.items():
-        assert table.count(f"| {name}, {trials} trials | ") == 4
+        agents = len(identification.IDENTIFICATION_AGENTS)
+        assert table.count(f"| {name}, {trials} trials | ") == agents
 
 
 def test_the_shared_problem_has_exact_pseudo_rewards():
