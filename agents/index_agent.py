@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
@@ -13,6 +13,7 @@ from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import CorrelatedHistory, History
 from cmab_gym.problem import BanditProblem
+from cmab_gym.state import Stateful
 from cmab_gym.streams import TrialStreams, as_streams
 
 
@@ -43,7 +44,7 @@ class IndexPolicy(Protocol):
         """
 
 
-class IndexAgent:
+class IndexAgent(Stateful):
     """Pulls the arm with the largest index; an arm without a pull has an infinite one.
 
     So every arm is pulled once first, in random order, unless the policy `ranks_unpulled`.
@@ -60,6 +61,7 @@ class IndexAgent:
 
     history: History = set_by_reset()
     _playing: tuple[BanditProblem, int] = set_by_reset()
+    _changing: ClassVar[tuple[str, ...]] = ("rng", "history", "_acted")
 
     def __init__(self, policy: IndexPolicy) -> None:
         if isinstance(policy, type | str) or not callable(getattr(policy, "index", None)):

@@ -13,6 +13,7 @@ from numpy.random import Generator
 from cmab_gym.agents.api import TrialError, checks_round, set_by_reset
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
+from cmab_gym.state import Stateful
 from cmab_gym.streams import TrialStreams, as_streams
 
 
@@ -30,7 +31,7 @@ class OneTrialAgent(Protocol):
         """Learn from the reward of the arm pulled."""
 
 
-class Copies:
+class Copies(Stateful):
     """Plays B trials with B copies of a plain agent.
 
     Args:
@@ -42,6 +43,7 @@ class Copies:
 
     _copies: list[Any] = set_by_reset()
     _playing: tuple[BanditProblem, int] = set_by_reset()
+    _changing = ("_rng", "_copies")
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make
@@ -54,9 +56,9 @@ class Copies:
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
     ) -> None:
         """Make the copies and begin their trials."""
-        streams = as_streams(rng, trials).generators
+        self._rng = as_streams(rng, trials)
         self._copies, self._playing = [], (problem, trials)
-        for trial, stream in enumerate(streams):
+        for trial, stream in enumerate(self._rng.generators):
             with _errors_of(trial):
                 self._copies.append(self.make())
                 self._copies[-1].reset(problem, stream)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,9 +18,10 @@ from cmab_gym.features import history_features, reward_features
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pulled_sums import DenseSums, pulled_sums
 from cmab_gym.rows import pseudo_reward_rows
+from cmab_gym.state import Stateful
 
 
-class History:
+class History(Stateful):
     """Statistics of B trials of one problem, played in lockstep.
 
     Stored arrays are read-only views of the current state: copy what must not change. `variances`
@@ -46,6 +48,11 @@ class History:
         array([[1, 0],
                [0, 1]])
     """
+
+    _changing: ClassVar[tuple[str, ...]] = (
+        *("t", "memory", "candidates", "_pulls", "_sums", "_means"),
+        *("_last_arm", "_last_reward", "_squares", "_counts"),
+    )
 
     def __init__(self, problem: BanditProblem, trials: int) -> None:
         shape = (trials, problem.n_arms)
@@ -184,6 +191,8 @@ class CorrelatedHistory(History):
     Attributes:
         unknown: bool (K,), the arms about which the pseudo-rewards of no other arm say anything.
     """
+
+    _changing = ("_significant", "_best_mean", "_pseudo_sums", "_lower_sums", "_lower")
 
     def __init__(
         self,

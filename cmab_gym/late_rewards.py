@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from cmab_gym import checks
+from cmab_gym.state import Stateful
 
 Round = TypeVar("Round")
 
@@ -47,12 +48,14 @@ class Arrivals:
         return self.delay == 0 and self.rewards_every == 1
 
 
-class RoundQueue(Generic[Round]):
+class RoundQueue(Stateful, Generic[Round]):
     """The rounds of one episode whose rewards have not arrived.
 
     Args:
         arrivals: when they arrive.
     """
+
+    _changing = ("_waiting", "_t")
 
     def __init__(self, arrivals: Arrivals) -> None:
         self._arrivals = arrivals

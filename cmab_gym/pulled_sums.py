@@ -9,11 +9,12 @@ import numpy as np
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.competitive import empirical_pseudo_rewards, least_bounds
 from cmab_gym.rows import DenseRows, LazyRows, PseudoRewardRows
+from cmab_gym.state import Stateful
 
 _PART = 1 << 16  # count of bounds that are computed together
 
 
-class PulledSums(ABC):
+class PulledSums(Stateful, ABC):
     """The pseudo-rewards of all arms, summed over the pulls of each arm, in B trials.
 
     Shapes: arms, rewards and their indices (B,); pulls and significant (B, K), of the history.
@@ -79,6 +80,8 @@ class DenseSums(PulledSums):
         rows: float64 (K, R, K), as [k, j, l].
         trials: B.
     """
+
+    _changing = ("_slot", "_pulled", "_n_pulled", "_n_slots", "_sums")
 
     def __init__(self, rows: FloatArray, trials: int) -> None:
         n_arms = len(rows)
@@ -190,6 +193,8 @@ class SparseSums(PulledSums):
         high: the largest reward, the value of every other entry.
         trials: B.
     """
+
+    _changing = ("_of",)
 
     def __init__(self, rows: LazyRows, high: float, trials: int) -> None:
         self._rows, self._high, self._shape = rows, high, (trials, rows.n_arms)

@@ -7,14 +7,16 @@ how many trials run together, the number of workers, or which other agents run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, UInt64Array
+from cmab_gym.state import Stateful, check_names, restored, state_of
 
 ENVIRONMENT, AGENT = 0, 1
 # Key of an environment's generator: a child of its seed, so that a player who makes a generator
@@ -27,6 +29,8 @@ UNIT = 2.0**-53
 
 # Large enough to hide the cost of one call per trial, small enough for the cache.
 _NUMBERS_PER_BLOCK = 1 << 18
+
+Draw: TypeAlias = Callable[[Sequence[Generator], int], AnyArray]
 
 
 def trial_seed(seed: int, trial: int, side: int) -> SeedSequence:
@@ -75,7 +79,7 @@ def uniforms_at(keys: UInt64Array, n: IntArray) -> FloatArray:
     return uniforms
 
 
-class RoundStream:
+class RoundStream(Stateful):
     """One row per round from B generators, drawn in blocks of rounds.
 
     Args:
@@ -84,21 +88,23 @@ class RoundStream:
         block: the number of rounds that are drawn at a time.
     """
 
+    _changing = ("_generators", "_rows", "_next")
+
     def __init__(
         self,
         generators: Sequence[Generator],
-        draw: Callable[[Sequence[Generator], int], AnyArray],
+        draw: Draw,
         block: int,
     ) -> None:
         self._generators = generators
         self._draw = draw
         self._block = block
-        self._next = block
+        self._next = 0
         self._rows: AnyArray = np.empty(0)
 
     def next(self) -> AnyArray:
         """Return the row of the next round, (B, ...), as a view that must not be written to."""
-        if self._next == self._block:
+        if self._next == len(self._rows):
             self._draw_block()
         row: AnyArray = self._rows[self._next]
         self._next += 1
@@ -119,9 +125,7 @@ class TrialStreams:
 
     def __init__(self, seeds: Sequence[SeedSequence]) -> None:
         self._seeds = tuple(seeds)
-        self._uniforms: RoundStream | None = None
-        self._normals: dict[int, RoundStream] = {}
-        self._randoms: dict[int, RoundStream] = {}
+        self._streams: dict[tuple[str, int], RoundStream] = {}
 
     @classmethod
     def for_trials(cls, seed: int, trials: range) -> TrialStreams:
@@ -138,25 +142,15 @@ class TrialStreams:
 
     def uniform(self) -> FloatArray:
         """Return the next uniform number in [0, 1) of each trial, (B,)."""
-        if self._uniforms is None:
-            self._uniforms = RoundStream(self.uniform_generators(), _uniform, self._rows(1))
-        row: FloatArray = self._uniforms.next()
-        return row
+        return self._stream("uniform", 1).next()
 
     def standard_normal(self, size: int) -> FloatArray:
         """Return the next `size` standard normal numbers of each trial, (B, size)."""
-        if size not in self._normals:
-            draw = partial(_standard_normal, size=size)
-            rngs = self.normal_generators(size)
-            self._normals[size] = RoundStream(rngs, draw, self._rows(size))
-        return self._normals[size].next()
+        return self._stream("standard_normal", size).next()
 
     def random(self, size: int) -> FloatArray:
         """Return the next `size` uniform numbers in [0, 1) of each trial, (B, size)."""
-        if size not in self._randoms:
-            draw = partial(_random, size=size)
-            self._randoms[size] = RoundStream(self._make(3, size), draw, self._rows(size))
-        return self._randoms[size].next()
+        return self._stream("random", size).next()
 
     def uniform_generators(self) -> tuple[Generator, ...]:
         """Return new generators of the numbers of `uniform`, from the first one."""
@@ -165,6 +159,33 @@ class TrialStreams:
     def normal_generators(self, size: int) -> tuple[Generator, ...]:
         """Return new generators of the numbers of `standard_normal`, from the first one."""
         return self._make(2, size)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state: see `Stateful.state_dict`."""
+        used = vars(self).get("generators", ())  # made when they are first needed
+        state: dict[str, Any] = state_of({"streams": self._streams, "generators": used})
+        return state
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state: see `Stateful.load_state_dict`."""
+        check_names(self, state, ["streams", "generators"])
+        for (kind, size), own in state["streams"].items():
+            self._stream(kind, size).load_state_dict(own)
+        if state["generators"]:
+            restored(self.generators, state["generators"])
+
+    def _stream(self, kind: str, size: int) -> RoundStream:
+        if (kind, size) not in self._streams:
+            rngs, draw = self._source(kind, size)
+            self._streams[kind, size] = RoundStream(rngs, draw, self._rows(size))
+        return self._streams[kind, size]
+
+    def _source(self, kind: str, size: int) -> tuple[tuple[Generator, ...], Draw]:
+        if kind == "uniform":
+            return self.uniform_generators(), _uniform
+        if kind == "standard_normal":
+            return self.normal_generators(size), partial(_standard_normal, size=size)
+        return self._make(3, size), partial(_random, size=size)
 
     def _make(self, *key: int) -> tuple[Generator, ...]:
         return tuple(

@@ -67,6 +67,7 @@ class CBandit(IndexAgent):
     """
 
     history: CorrelatedHistory
+    _changing = ("_least_bounds",)
 
     def __init__(
         self,

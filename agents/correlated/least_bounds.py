@@ -6,9 +6,10 @@ import numpy as np
 
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import CorrelatedHistory
+from cmab_gym.state import Stateful
 
 
-class LeastBounds:
+class LeastBounds(Stateful):
     """The least phi of each arm given a significant arm, updated instead of computed again.
 
     A pull changes phi given one arm, so most minima stay. Where the phi that was the minimum has
@@ -21,6 +22,8 @@ class LeastBounds:
         tight: float64 (B, K, K), other bounds on the means, as [b, k, l] of arm l given arm k;
             the caller may change it in place. None for no other bounds.
     """
+
+    _changing = ("_least", "_given", "_loose")
 
     def __init__(self, history: CorrelatedHistory, tight: FloatArray | None = None) -> None:
         trials, self._n_arms = history.pulls.shape

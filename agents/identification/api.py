@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
@@ -14,6 +14,7 @@ from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import History
 from cmab_gym.problem import BanditProblem, scale_of
+from cmab_gym.state import Stateful
 from cmab_gym.streams import TrialStreams, as_streams
 
 
@@ -41,7 +42,7 @@ class IdentificationAgent(Protocol):
         """Return the arm that each trial takes for the best one, int64 (B,)."""
 
 
-class SamplingAgent(ABC):
+class SamplingAgent(Stateful, ABC):
     """What the agents here share: every arm is pulled once first, in random order.
 
     Args:
@@ -56,6 +57,7 @@ class SamplingAgent(ABC):
 
     history: History = set_by_reset()
     _playing: tuple[BanditProblem, int] = set_by_reset()
+    _changing: ClassVar[tuple[str, ...]] = ("rng", "history")
 
     def __init__(self, delta: float = 0.05) -> None:
         self.delta = check_delta(delta)

@@ -35,6 +35,8 @@ class LUCB(SamplingAgent):
     ln(5 K t^4 / (4 delta)) in place of ln(K / delta) + ln(n + 1) / 2.
     """
 
+    _changing = ("lower", "upper", "_challenger")
+
     def reset(
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
     ) -> None:

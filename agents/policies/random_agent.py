@@ -8,10 +8,11 @@ from numpy.random import Generator
 from cmab_gym.agents.api import checks_round, set_by_reset
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
+from cmab_gym.state import Stateful
 from cmab_gym.streams import TrialStreams, as_streams
 
 
-class RandomAgent:
+class RandomAgent(Stateful):
     """Pulls a uniformly random arm in every round and ignores the rewards.
 
     Cost per round: O(1). Guarantee: regret T times the mean gap.
@@ -19,6 +20,7 @@ class RandomAgent:
 
     _rng: TrialStreams = set_by_reset()
     _playing: tuple[BanditProblem, int] = set_by_reset()
+    _changing = ("_rng",)
 
     def __repr__(self) -> str:
         return "RandomAgent()"

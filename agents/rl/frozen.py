@@ -13,10 +13,11 @@ from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.arrays import Float32Array, FloatArray, IntArray
 from cmab_gym.history import History
 from cmab_gym.problem import BanditProblem
+from cmab_gym.state import Stateful
 from cmab_gym.streams import TrialStreams, as_streams
 
 
-class FrozenAgent(ABC):
+class FrozenAgent(Stateful, ABC):
     """Computes a score of each arm by a network, from the history of each trial alone.
 
     Args:
@@ -26,6 +27,7 @@ class FrozenAgent(ABC):
 
     _history: History = set_by_reset()
     _playing: tuple[BanditProblem, int] = set_by_reset()
+    _changing = ("_rng", "_history")
 
     def __init__(self, network: Any, greedy: bool) -> None:
         self._network, self.greedy = network, greedy

@@ -41,6 +41,7 @@ from cmab_gym.models.draws import (
     reward_source_of,
 )
 from cmab_gym.problem import BanditProblem
+from cmab_gym.state import Stateful
 from cmab_gym.streams import environment_generator
 
 AUTORESET = ("NextStep", "SameStep", "Disabled")
@@ -48,7 +49,7 @@ AUTORESET = ("NextStep", "SameStep", "Disabled")
 _AUTORESET = getattr(gym.vector, "AutoresetMode", None)
 
 
-class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
+class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray], Stateful):
     """Many independent trials of one correlated bandit in lockstep.
 
     Sub-environment i with seed s gives the same rewards as `BanditEnv` with seed s. All episodes
@@ -100,6 +101,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray]):
     build_model: ClassVar[Callable[..., BanditModel]]
     # True in a class that overrides nothing but `build_model`: see `evaluation.compiled`.
     compiled_loop: ClassVar[bool] = False
+    _changing = ("_round", "_round_played", "_regret", "_reward_source")
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError
 from types import ModuleType
@@ -30,6 +30,7 @@ from cmab_gym.evaluation.record import Record
 from cmab_gym.models.draws import ContinuousStacks, RewardSource, Stacks
 from cmab_gym.problem import BanditProblem, scale_of
 from cmab_gym.rows import DenseRows, LazyRows, PseudoRewardRows, SparseStore
+from cmab_gym.state import check_names, restored, state_of
 from cmab_gym.streams import TrialStreams, standard_normals, uniforms
 from cmab_gym.versions import version_of
 
@@ -137,6 +138,42 @@ class CompiledRun:
             self._play(slice(first, first + group), n_rounds, normals)
         self.t += n_rounds
         return self.t
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state: see `cmab_gym.state.Stateful.state_dict`."""
+        state: dict[str, Any] = state_of({"t": self.t, **self._changing()})
+        return state
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state: see `cmab_gym.state.Stateful.load_state_dict`."""
+        changing = self._changing()
+        check_names(self, state, ["t", *changing])
+        self.t = state["t"]
+        restored(changing, {name: value for name, value in state.items() if name != "t"})
+        bounds = self._run.bounds
+        if isinstance(self._rows, LazyRows):
+            for arm in np.flatnonzero((bounds.slot >= 0).any(axis=0)).tolist():
+                self._rows.read(arm)
+            bounds = bounds._replace(store=self._rows.store)
+        if self._kept is not None:
+            bounds = bounds._replace(tightened=_tightened(self._kept, bounds.tightened.counts))
+        # Of another size if arms were pulled for which there was no room at the start.
+        self._run = self._run._replace(bounds=bounds._replace(sums=state["sums"].copy()))
+
+    def _changing(self) -> dict[str, Any]:
+        """Return what changes while the run is played, by name."""
+        bounds = self._run.bounds
+        return {
+            "seen": tuple(self._run.seen),
+            "bounds": [bounds.slot, bounds.used, bounds.least, bounds.given, bounds.loose],
+            "sums": bounds.sums,
+            "counts": bounds.tightened.counts,
+            "vectors": self._kept,
+            "uniforms": self._uniforms,
+            "normals": self._normals,
+            "rewards": self._source,
+            "record": self.record,
+        }
 
     def _play(
         self, trials: slice, n_rounds: int, normals: Sequence[Generator] | None = None

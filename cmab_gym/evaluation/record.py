@@ -10,11 +10,12 @@ from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.evaluation.arm_pulls import ArmPulls
 from cmab_gym.history import History
 from cmab_gym.models.base import BanditModel
+from cmab_gym.state import Stateful
 
 _ROUNDS = 64  # whose pulls are counted together, which takes a fifth of the time
 
 
-class Record:
+class Record(Stateful):
     """The scores of B trials at C checkpoints, and the pulls of each arm.
 
     `add` records a round; the compiled loop fills the arrays itself.
@@ -34,6 +35,11 @@ class Record:
         pulls, last: int64 (B, K), pulls of each arm, and the round of the last one, 0 without a
             pull; (0, 0) if they are not recorded.
     """
+
+    _changing = (
+        *("regret", "best_arm_pulls", "reward", "competitive", "pulls", "last"),
+        *("_next", "_best_pulls", "_rewards"),
+    )
 
     def __init__(
         self, model: BanditModel, trials: int, checkpoints: Sequence[int], pulls: bool = True

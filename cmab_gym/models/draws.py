@@ -17,6 +17,7 @@ from numpy.random import PCG64, Generator
 
 from cmab_gym.arrays import FloatArray, IntArray, UInt64Array
 from cmab_gym.models.base import BanditModel
+from cmab_gym.state import Stateful
 from cmab_gym.streams import RoundStream, uniforms_at
 
 DrawKind: TypeAlias = Literal["rounds", "pulls"]
@@ -24,13 +25,15 @@ DRAW_KINDS = ("rounds", "pulls")
 _CHUNK = 256  # rewards of an arm that are drawn together; part of what a seed means
 
 
-class JointOutcomes:
+class JointOutcomes(Stateful):
     """The rewards of B trials by rounds.
 
     Args:
         model: the bandit.
         generators: B generators, one per trial.
     """
+
+    _changing = ("_stream",)
 
     def __init__(self, model: BanditModel, generators: Sequence[Generator]) -> None:
         self._model = model
@@ -54,7 +57,7 @@ class JointOutcomes:
         return self._model.pull(self._outcomes, np.arange(self._model.n_arms)[None, :])[0]
 
 
-class Stacks:
+class Stacks(Stateful):
     """The rewards of B trials by pulls, for a model with finitely many rewards.
 
     The n-th reward of an arm is the quantile of its distribution at a uniform number that depends
@@ -71,6 +74,8 @@ class Stacks:
             are at most the uniform number.
         taken: int64 (B, K), how many rewards of each arm were taken.
     """
+
+    _changing = ("taken",)
 
     def __init__(self, model: BanditModel, generators: Sequence[Generator]) -> None:
         self.support = model.problem.reward_support
@@ -90,7 +95,7 @@ class Stacks:
         return self.support.take(index), index
 
 
-class ContinuousStacks:
+class ContinuousStacks(Stateful):
     """The rewards of B trials by pulls, for a model with continuous rewards.
 
     Each arm of each trial has a generator of its own, and its rewards are drawn in chunks.
@@ -104,6 +109,8 @@ class ContinuousStacks:
         rewards: float64 (B, K, 512), rewards that were drawn.
         taken: int64 (B, K), position of the next one of each arm.
     """
+
+    _changing = ("rewards", "taken", "_generators")
 
     def __init__(self, model: BanditModel, generators: Sequence[Generator]) -> None:
         edges, keys = model.problem.reward_edges, _keys(generators, model.n_arms)

@@ -23,11 +23,12 @@ from cmab_gym.envs_data import Ratings, take_survey
 from cmab_gym.envs_data.arms import listed_arms
 from cmab_gym.envs_data.split import Split
 from cmab_gym.evaluation import EvaluationError, compiled_loop
-from cmab_gym.evaluation.batch import find_environment, make_environment
+from cmab_gym.evaluation.batch import find_environment, find_model, make_environment
 from cmab_gym.evaluation.compiled import CompiledRun, is_enabled, supports
 from cmab_gym.evaluation.record import Record
 from cmab_gym.models import HistogramModel, LatentModel, TabularModel
 from cmab_gym.problem import BanditProblem
+from cmab_gym.state import read_state, write_state
 from cmab_gym.streams import TrialStreams, environment_generator, uniforms_at
 
 AGENTS = ("ucb", "ts", "c-ucb", "c-ts")
@@ -407,3 +408,36 @@ def test_the_loop_is_compiled_without_a_cache_where_nothing_can_be_cached(monkey
     results = evaluate("CMAB-Latent-v0", ["ts"], 10, 2)
     assert compiled == [True]
     assert not results.failures
+
+
+STATE_CASES = {
+    "finite": lambda: find_model("CMAB-MovieLens-v0", {"task": "movie"}),
+    "continuous": lambda: find_model("CMAB-Latent-v0", {"preset": "two-arm-b"}),
+    "rows on demand": lambda: model_on_demand(3),
+}
+
+
+@pytest.mark.parametrize("case", STATE_CASES)
+@pytest.mark.parametrize("name", ["ucb", "ts", "c-ucb", "c-ts(log_factor=0.3, beta=0.1)"])
+def test_a_compiled_run_continues_from_a_state(case, name, tmp_path):
+    rounds, trials = 700, 3
+
+    def new():
+        model = STATE_CASES[case]()
+        env = GivenModel(trials, horizon=rounds, draws="pulls", model=model)
+        env.reset(seed=1)
+        streams = TrialStreams.for_trials(0, range(trials))
+        record = Record(model, trials, [100, rounds])
+        return CompiledRun(make_agent(name), env, streams, record)
+
+    expected, first, second = new(), new(), new()
+    with patch("cmab_gym.evaluation.compiled._NUMBERS", 2000):
+        first.play(), first.play()  # the first may play the first round alone
+    assert 1 < first.t < rounds
+    write_state(tmp_path / "state.npz", first.state_dict())
+    second.load_state_dict(read_state(tmp_path / "state.npz"))
+    for run in (expected, first, second):
+        while run.t < rounds:
+            run.play()
+        for of in ("regret", "best_arm_pulls", "reward", "competitive", "pulls", "last"):
+            assert_array_equal(getattr(run.record, of), getattr(expected.record, of), err_msg=of)

@@ -40,6 +40,7 @@ class TightenedCBandit(CBandit):
     """
 
     tight_bounds: TrialBounds | None
+    _changing = ("tight_bounds",)
 
     @property
     def phi(self) -> FloatArray:

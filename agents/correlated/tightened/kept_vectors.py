@@ -10,6 +10,7 @@ from cmab_gym.agents.correlated.tightened.vectors import TightenedVectors
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.rows import pseudo_reward_rows
+from cmab_gym.state import Stateful
 
 _GROWTH = 1.5  # programs are solved again when the pulls of an arm have grown by this factor
 _CHECKS = 1.1  # ratio of the rounds at which pulls are checked for that growth
@@ -31,7 +32,7 @@ def check_rounds(horizon: int) -> IntArray:
     return np.array(rounds, dtype=np.int64)
 
 
-class KeptVectors:
+class KeptVectors(Stateful):
     """The last vectors given each arm in each of B trials, summed over the arm's rewards.
 
     New ones are computed when an arm is significant and its pulls have grown by half since the last
@@ -49,6 +50,11 @@ class KeptVectors:
         sums: float64 (S, V, K).
         least: float64 (S, K), the least of the sums; infinity for the arm itself and in row 0.
     """
+
+    _changing = (
+        *("tightened", "next_solve", "slot", "vectors", "sums", "least"),
+        *("_n_added", "_n_slots"),
+    )
 
     def __init__(self, problem: BanditProblem, trials: int) -> None:
         n_arms, n_rewards = problem.n_arms, problem.reward_support.size

@@ -7,9 +7,10 @@ import numpy as np
 from cmab_gym.agents.correlated.tightened.kept_vectors import KeptVectors, next_check
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import CorrelatedHistory
+from cmab_gym.state import Stateful
 
 
-class TrialBounds:
+class TrialBounds(Stateful):
     """Averages of tightened pseudo-rewards over the rewards of each arm.
 
     Vectors given an arm are computed when it is significant and its pulls have grown by half since
@@ -23,6 +24,8 @@ class TrialBounds:
             arm k; infinity where there are none.
         kept: the vectors and their sums.
     """
+
+    _changing = ("kept", "values", "_next_check")
 
     def __init__(self, history: CorrelatedHistory) -> None:
         # Reading `history.counts` makes the history keep counts from now on.

@@ -11,6 +11,7 @@ from cmab_gym.agents.correlated.tightened.all_arms import AllArmsPrograms
 from cmab_gym.agents.correlated.tightened.pairs import PairPrograms
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
+from cmab_gym.state import Stateful
 
 Relaxation = Literal["auto", "pairs", "all"]
 RELAXATIONS = ("auto", "pairs", "all")
@@ -31,7 +32,7 @@ def can_be_tightened(problem: BanditProblem) -> bool:
     return finite and problem.n_arms > 1
 
 
-class TightenedVectors:
+class TightenedVectors(Stateful):
     """Tightened pseudo-rewards of a problem, computed for each marginal when it is first needed.
 
     The mean of arm l is at most the value of a linear program: the largest mean of l over all
@@ -58,6 +59,8 @@ class TightenedVectors:
 
     Source: duality of linear programs; the paper leaves this open (appendix on lower bounds).
     """
+
+    _changing = ("solved", "infeasible", "_vectors")
 
     def __init__(self, problem: BanditProblem, relaxation: Relaxation = "auto") -> None:
         checks.choice("relaxation", relaxation, RELAXATIONS)
