@@ -36,6 +36,8 @@ class Stateful:
     def state_dict(self) -> dict[str, Any]:
         """Return the state: nested mappings, lists and tuples of arrays and JSON values.
 
+        Arrays are not copied: save or copy them before the next round.
+
         Raises:
             StateError: an attribute has a value that cannot be saved.
         """
@@ -72,7 +74,7 @@ def check_names(owner: object, state: Mapping[str, Any], names: list[str]) -> No
 
 
 def state_of(value: Any) -> Any:
-    """Return a copy of a value that shares no memory with it, for `restored`.
+    """Return a value as arrays and JSON values, for `restored`; arrays are not copied.
 
     Args:
         value: an array, a JSON value, a NumPy generator, an object with the methods `state_dict`
@@ -86,7 +88,7 @@ def state_of(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         if value.dtype.hasobject:
             raise StateError(f"an array of {value.dtype}: expected numbers")
-        return value.copy() if isinstance(value, np.ndarray) else value.item()
+        return value if isinstance(value, np.ndarray) else value.item()
     if isinstance(value, Generator):
         return state_of(value.bit_generator.state)
     if callable(getattr(value, "state_dict", None)):
@@ -163,9 +165,10 @@ def read_state(path: Path) -> Any:
     """
     with (
         reading(str(path), "expected the state of an unfinished run; delete it"),
-        np.load(path, allow_pickle=False) as file,
+        path.open("rb") as file,
+        np.load(file, allow_pickle=False) as arrays,
     ):
-        return _decoded(json.loads(file[_TEXT].tobytes()), file)
+        return _decoded(json.loads(arrays[_TEXT].tobytes()), arrays)
 
 
 def _encoded(value: Any, arrays: list[AnyArray]) -> Any:

@@ -9,14 +9,17 @@ from cmab_gym.agents.make import agent_factory
 from cmab_gym.agents.registry import agent_names, agents_by_idea, split_prefix
 from cmab_gym.evaluation.batch import find_environment, make_environment
 from cmab_gym.late_rewards import Arrivals, RoundQueue
-from cmab_gym.problem import OracleProblem
 from cmab_gym.state import StateError, read_state, restored, state_of, write_state
 from cmab_gym.streams import TrialStreams, environment_seed
+from cmab_gym.survey_classes import SurveyClasses
 from cmab_gym.survey_factors import SurveyFactors
+from cmab_gym.told_problem import ToldProblem
 
 TRIALS, HALF = 3, 30
-LEARNING = agents_by_idea()["learning"]  # they have states of their own, in torch
-NAMES = [name for name in agent_names() if split_prefix(name)[1] not in LEARNING]
+# The states of those that learn are in torch; the others need outcomes or sources: see
+# tests/evaluation/test_resume.py.
+NOT_HERE = {*agents_by_idea()["learning"], "ucb-n", "ucucb", "latent-ts"}
+NAMES = [name for name in agent_names() if split_prefix(name)[1] not in NOT_HERE]
 IDENTIFYING = list(IDENTIFICATION_AGENTS)
 CASES = [
     *(("CMAB-Tabular-v0", {"preset": "three-armed"}, name) for name in NAMES),
@@ -34,10 +37,12 @@ def with_survey(model):
     problem, n_arms = model.problem, model.n_arms
     middle = np.mean(problem.reward_bounds)
     factors = SurveyFactors(np.linspace(0.1, 0.2, n_arms)[:, None], 0.1, np.ones(n_arms))
-    of_survey = np.full(n_arms, middle), np.full(n_arms, 4), factors
+    class_means = np.linspace(*problem.reward_bounds, 2 * n_arms).reshape(2, n_arms)
+    classes = SurveyClasses([0.5, 0.5], class_means, np.ones(n_arms))
+    of_survey = np.full(n_arms, middle), np.full(n_arms, 4), factors, classes
     rewards = problem.reward_support, problem.reward_bounds, problem.reward_edges
     given = problem.rows, *rewards, problem.pseudo_lower_bounds, *of_survey
-    return OracleProblem(BanditProblem(*given, horizon=2 * HALF), model.means)
+    return ToldProblem(BanditProblem(*given, horizon=2 * HALF), model.means)
 
 
 class Play:

@@ -47,6 +47,8 @@ class UCBN(IndexAgent):
     _sums: FloatArray = set_by_reset()
     _neighbours: BoolArray = set_by_reset()
 
+    _changing = ("observed", "_sums")
+
     def __init__(self, B: float | None = None) -> None:
         super().__init__(UCB(B))
         self.B = B

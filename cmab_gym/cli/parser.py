@@ -130,7 +130,13 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         default="results",
         help="folder for the results; replaces those of an earlier run (default results)",
     )
-    run.set_defaults(command="run:run", option_of={**_WORKERS, **_SET})
+    run.add_argument(
+        "--resume",
+        action="store_true",
+        help="play only what the folder of --out does not have yet: agents and trials that are "
+        "missing, and the rest of a run that was interrupted",
+    )
+    run.set_defaults(command="run:run", option_of={**_WORKERS, **_SET, "folder": "--out"})
 
 
 def _add_identify(identify: argparse.ArgumentParser) -> None:

@@ -6,7 +6,8 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -22,6 +23,7 @@ from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation import worker
 from cmab_gym.evaluation.agent_run import AgentRun
+from cmab_gym.evaluation.batch_state import BatchState, StateUnusable
 from cmab_gym.evaluation.compiled import CompiledRun
 from cmab_gym.evaluation.memory import peak_memory
 from cmab_gym.evaluation.record import Record
@@ -63,6 +65,8 @@ class Batch:
             processes obey it.
         arrivals: when the agent gets its rewards.
         record_pulls: whether to record the pulls of each arm.
+        state_file: where the state is saved from time to time, and continued from if it exists;
+            None saves none.
     """
 
     label: str
@@ -75,6 +79,7 @@ class Batch:
     timeout: float | None = None
     arrivals: Arrivals = field(default_factory=Arrivals)
     record_pulls: bool = True
+    state_file: Path | None = None
 
     def where(self) -> str:
         """Name the trials, for an error message."""
@@ -150,11 +155,10 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
         seed=[environment_seed(batch.seed, trial) for trial in batch.trials],
         options={"info": False},
     )
-    context = ErrorContext(batch)
+    context, state = ErrorContext(batch), BatchState(batch.state_file)
     report = _Report(progress or (lambda rounds: None), n_trials)
     limit = TimeLimit(batch.timeout, worker.replies)
     record = Record(env.unwrapped.model, n_trials, batch.checkpoints, batch.record_pulls)
-    start = time.perf_counter()
     try:
         with context:
             limit.start_round()
@@ -169,15 +173,18 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
             if compiled is None:
                 limit.start_round()
                 agent.reset(_problem_for(agent, env.unwrapped, rounds), n_trials, streams)
-        start = time.perf_counter()  # after the agent's imports and compilation
+        state.start()  # after the agent's imports and compilation
         if compiled is not None:
-            _run_compiled(compiled, rounds, context, report)
+            _run_compiled(compiled, rounds, context, report, state)
         else:
-            _run_rounds(batch, env, agent, record, context, report, limit)
+            _run_rounds(batch, env, agent, record, context, report, limit, state)
+    except StateUnusable:
+        state.forget()
+        return run_batch(replace(batch, state_file=None), progress, env)
     except AgentError as error:
-        seconds = time.perf_counter() - start
+        state.forget()  # the user may correct the agent
         return AgentRun.failed(
-            batch.label, str(error), seconds, batch.trials.start, cause=error.__cause__
+            batch.label, str(error), state.seconds, batch.trials.start, cause=error.__cause__
         )
     finally:
         limit.stop()
@@ -185,7 +192,7 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
         batch.label,
         record.regret,
         record.best_arm_pulls,
-        time.perf_counter() - start,
+        state.seconds,
         first_trial=batch.trials.start,
         reward=record.reward,
         competitive=record.competitive,
@@ -239,14 +246,21 @@ def forget_variables(error: BaseException | None) -> None:
 
 
 def _run_compiled(
-    compiled: CompiledRun, rounds: int, context: ErrorContext, report: _Report
+    compiled: CompiledRun,
+    rounds: int,
+    context: ErrorContext,
+    report: _Report,
+    state: BatchState,
 ) -> None:
     """Run the compiled loop to the end."""
-    t = 0
+    parts = {"compiled": compiled, "record": compiled.record}
+    t = _begun(state, parts, report, rounds)
     while t < rounds:
         context.round = t + 1
         with context:
             t = compiled.play()
+        if state.is_due(t == rounds):
+            state.keep(t, parts if t < rounds else {"record": compiled.record})
         report(t, at_end=t == rounds)
 
 
@@ -258,13 +272,15 @@ def _run_rounds(
     context: ErrorContext,
     report: _Report,
     limit: TimeLimit,
+    state: BatchState,
 ) -> None:
     """Run round by round."""
     n_trials, rounds = len(batch.trials), batch.checkpoints[-1]
     n_arms, update = env.unwrapped.model.n_arms, unchecked_update(agent)
     queue = RoundQueue[tuple[AnyArray, ...]](batch.arrivals)
     sees_all = _declared(agent, "told") == "outcomes"
-    for t in range(1, rounds + 1):
+    parts = {"agent": agent, "env": env.unwrapped, "record": record, "queue": queue}
+    for t in range(_begun(state, parts, report, rounds) + 1, rounds + 1):
         context.round = t
         limit.start_round()
         with context:
@@ -277,7 +293,19 @@ def _run_rounds(
             for arrived in queue.add((arms, rewards, *more)):
                 update(*arrived)
         if t % _CLOCK_EVERY == 0 or t == rounds:
+            if state.is_due(t == rounds):
+                limit.stop()
+                with context:
+                    state.keep(t, parts if t < rounds else {"record": record})
             report(t, at_end=t == rounds)
+
+
+def _begun(state: BatchState, parts: Mapping[str, Any], report: _Report, rounds: int) -> int:
+    """Continue from a saved state, report its rounds, and return how many they are."""
+    played = state.load(parts)
+    if played:
+        report(played, at_end=played == rounds)
+    return played
 
 
 class _Report:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from cmab_gym import checks
@@ -22,6 +23,7 @@ from cmab_gym.evaluation.results import (
     EvaluationInterrupted,
     Results,
 )
+from cmab_gym.evaluation.unfinished import Kept
 from cmab_gym.evaluation.workers import Workers, workers_of
 from cmab_gym.late_rewards import Arrivals
 from cmab_gym.told_problem import TOLD
@@ -51,6 +53,8 @@ def evaluate(
     rewards_every: int = 1,
     first_trial: int = 0,
     record_pulls: bool = True,
+    folder: str | Path | None = None,
+    resume: bool = False,
     **others: NoReturn,
 ) -> Results:
     """Run every agent on the same trials and record its regret.
@@ -88,6 +92,10 @@ def evaluate(
             `Results.concat`.
         record_pulls: whether to record how often and when each trial pulled each arm. Takes about
             32 bytes for each arm that a trial pulls.
+        folder: keeps the states of unfinished trials in its subfolder `unfinished`, every few
+            seconds, until results are saved to the folder. Not with `scheduler`.
+        resume: whether to play only what `folder` does not have: agents and trials that are missing
+            in its results, and the rest of unfinished trials. The results then include its own.
         others: refused, with a message that names `env_kwargs`.
 
     Returns:
@@ -95,7 +103,7 @@ def evaluate(
 
     Raises:
         TypeError: an argument is unknown.
-        ValueError: an argument is wrong.
+        ValueError: an argument is wrong, or `folder` has results of another run to resume.
         EvaluationError: an agent failed; `error.results` holds those of the others.
         EvaluationInterrupted: Ctrl-C was pressed (a KeyboardInterrupt, with any `on_error`);
             `error.results` holds those of the agents that had finished.
@@ -122,14 +130,6 @@ def evaluate(
         size = batch_size_of(batch_size, trials, workers.n_workers)
         # Made here, so that a wrong argument raises before anything runs.
         env = make_environment(spec, size, rounds, kwargs)
-        batches = [
-            Batch(
-                *(label, make, trial_range, spec, kwargs, at, seed, timeout, arrivals),
-                record_pulls,
-            )
-            for label, make in factories.items()
-            for trial_range in trial_ranges(trials, size, first_trial)
-        ]
         manifest = {
             **describe_environment(env_id, kwargs, env),
             "agents": {label: label_of(agent) for label, agent in given.items()},
@@ -144,12 +144,33 @@ def evaluate(
             "batch_size": size,
             **describe_run(),
         }
+        kept = Kept.opened(folder, resume, manifest, at)
+        size = batch_size_of(batch_size or kept.batch_size, trials, workers.n_workers)
+        manifest |= {"batch_size": size, "agents": {**kept.agents, **manifest["agents"]}}
+        missing = kept.missing(list(factories), range(first_trial, first_trial + trials))
+        batches = [
+            Batch(
+                *(label, factories[label], some, spec, kwargs, at, seed, timeout, arrivals),
+                record_pulls,
+                None
+                if scheduler
+                else kept.state_file(label, [some.start, some.stop, record_pulls]),
+            )
+            for label, own in missing.items()
+            for some in trial_ranges(len(own), size, own.start)
+        ]
+        if batches:
+            kept.begin(manifest, at)
         start = time.perf_counter()
+        if progress is not None and kept.runs:
+            progress(rounds * sum(trials - len(own) for own in missing.values()))
         parts, interruption = _run(workers, batches, progress, env)
         forget_variables(interruption)
     manifest["seconds"] = round(time.perf_counter() - start, 3)
-    runs = tuple(AgentRun.joined(label, parts, trials) for label in factories)
-    manifest["told_more"] = {run.label: TOLD[run.told] for run in runs if run.told}
+    labels = dict.fromkeys([*kept.others(factories), *factories])
+    runs = tuple(AgentRun.joined(label, [*kept.runs, *parts], trials) for label in labels)
+    told = {run.label: TOLD[run.told] for run in runs if run.told}
+    manifest["told_more"] = {**kept.told, **told}
     if interruption is not None:
         manifest["interrupted"] = True
         raise EvaluationInterrupted(Results(at, runs, manifest)) from interruption
@@ -165,7 +186,8 @@ def _run(
     """Run the batches until the end or an interruption, and return both."""
     parts: list[AgentRun] = []
     try:
-        parts.extend(workers.run(batches, progress, env))
+        if batches:
+            parts.extend(workers.run(batches, progress, env))
     except KeyboardInterrupt as error:
         return parts, error
     return parts, None

@@ -38,7 +38,7 @@ class Record(Stateful):
 
     _changing = (
         *("regret", "best_arm_pulls", "reward", "competitive", "pulls", "last"),
-        *("_next", "_best_pulls", "_rewards"),
+        *("_next", "_best_pulls", "_rewards", "_arms", "_waiting"),
     )
 
     def __init__(

@@ -299,7 +299,7 @@ class Results:
         The table also holds the manifest, and one rename replaces it. So `load` reads the earlier
         run or this one, whole, even if the process is killed or the disk is full. The pictures are
         those that `cmab-gym run` and `cmab-gym plot` name; they are kept if the results are the
-        same.
+        same. The states of unfinished trials are deleted, unless these results were interrupted.
 
         Returns:
             The folder.
@@ -308,6 +308,8 @@ class Results:
             OSError: a file cannot be written; the error names it.
         """
         results_file.write(Path(folder), self.checkpoints, self.runs, self.manifest)
+        if not self.manifest.get("interrupted"):
+            results_file.delete_unfinished(Path(folder))
         return Path(folder)
 
     @classmethod

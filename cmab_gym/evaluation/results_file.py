@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +18,7 @@ from cmab_gym.evaluation.parquet import Lists, read_metadata, read_table, write_
 from cmab_gym.files import reading, write_all
 
 TABLE, MANIFEST = "results.parquet", "manifest.json"
+UNFINISHED, RUN = "unfinished", "run.json"  # folder of states; what they belong to
 KINDS = ("regret", "distribution", "pulls", "competitive")
 PICTURES = tuple(f"{kind}.{ending}" for kind in KINDS for ending in ("png", "svg", "pdf"))
 SCHEMA = 2  # of the table and the manifest; 1 had neither rewards, competitive sets nor pulls
@@ -205,6 +207,12 @@ def _digest_in(path: Path) -> str | None:
         return read_metadata(path).get(_DIGEST)
     except (OSError, ValueError):
         return None
+
+
+def delete_unfinished(folder: Path) -> None:
+    """Delete the states of unfinished batches in a folder."""
+    if (folder / UNFINISHED / RUN).is_file():
+        shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
 
 
 def as_json(value: Any) -> Any:

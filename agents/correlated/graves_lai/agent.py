@@ -13,12 +13,13 @@ from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.history import History
 from cmab_gym.joint_rewards import JointRewards
 from cmab_gym.problem import BanditProblem
+from cmab_gym.state import Stateful
 from cmab_gym.streams import TrialStreams, as_streams
 
 _GROWTH = 1.05  # of the rounds from one plan to the next
 
 
-class GravesLai:
+class GravesLai(Stateful):
     """Make the cheapest pulls that tell the best arm from all others, by all pseudo-rewards.
 
     Idea: all joint distributions Q that respect the table, over every combination of rewards, are
@@ -54,6 +55,7 @@ class GravesLai:
 
     history: History = set_by_reset()
     _playing: tuple[BanditProblem, int] = set_by_reset()
+    _changing = ("rng", "history", "_leader", "_owed", "_next_plan")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

@@ -22,6 +22,8 @@ from cmab_gym.evaluation import (
 from cmab_gym.evaluation.batch import OnProgress, find_model
 from cmab_gym.evaluation.plots.figure import default_title
 from cmab_gym.evaluation.results import short_labels
+from cmab_gym.evaluation.results_file import delete_unfinished
+from cmab_gym.evaluation.unfinished import lost
 
 if TYPE_CHECKING:
     from cmab_gym.theory import LowerBound
@@ -34,10 +36,12 @@ def run(chosen: argparse.Namespace) -> int:
         bound = _lower_bound(chosen) if chosen.lower_bound else None
     total = len(chosen.agents) * chosen.rounds * chosen.trials
     with progress_bar("running", total, "rounds") as advance, without_survey_warnings():
-        results, interruption = _evaluate(chosen, advance)
+        results, interruption = _evaluate(chosen, out, advance)
+    unfinished = lost(out, results) if chosen.resume else []
+    saved = bool(results.finished) and not unfinished
     try:
         # Save first, so that a closed output does not lose the files.
-        if results.finished:
+        if saved:
             _save(results, out, bound, chosen.parameters)
     finally:
         # Print even if saving fails, so that a full disk does not lose the numbers.
@@ -46,14 +50,19 @@ def run(chosen: argparse.Namespace) -> int:
         print_failures(failed, chosen.option_of, chosen.debug)
         if results.finished:
             _print_summary(results)
-    say(f"written to {out}" if results.finished else f"no agent finished: {out} is unchanged")
+    what = f"{unfinished[0]} did not finish" if unfinished else "no agent finished"
+    say(f"written to {out}" if saved else f"{what}: {out} is unchanged")
+    if interruption is None and not (saved or unfinished):
+        delete_unfinished(out)
+    if interruption is not None and not chosen.scheduler and chosen.until_half_width is None:
+        say("the same command with --resume goes on from here")
     if interruption is not None:
         raise interruption
     return AGENT_FAILED if results.failures else OK
 
 
 def _evaluate(
-    chosen: argparse.Namespace, advance: OnProgress
+    chosen: argparse.Namespace, out: Path, advance: OnProgress
 ) -> tuple[Results, KeyboardInterrupt | None]:
     """Return the results of the agents that finished, and the interruption if there was one."""
     agents = chosen.agents
@@ -77,9 +86,12 @@ def _evaluate(
     try:
         if chosen.until_half_width is None:
             trials = {"trials": chosen.trials, "first_trial": chosen.first_trial}
-            return evaluate(chosen.env, agents, **trials, **arguments), None
+            kept = {"folder": out, "resume": chosen.resume}
+            return evaluate(chosen.env, agents, **trials, **kept, **arguments), None
         if chosen.first_trial:
             raise ValueError("--first-trial and --until-half-width: expected one of them")
+        if chosen.resume:
+            raise ValueError("--resume and --until-half-width: expected one of them")
         most = {"most_trials": chosen.trials, **arguments}
         return evaluate_until(chosen.env, agents, chosen.until_half_width, **most), None
     except EvaluationInterrupted as error:
