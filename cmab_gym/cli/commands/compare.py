@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import math
 
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, say
-from cmab_gym.evaluation import Comparison, Pair, Results, compare
+from cmab_gym.evaluation import Comparison, Results, compare
 from cmab_gym.evaluation.compare import by_environment, results_in, what_differs
 from cmab_gym.evaluation.plots.figure import default_title
+from cmab_gym.evaluation.tables import PAIRS_LEGEND, distribution_table, pairs_table
 from cmab_gym.text import shown
-
-_AGENTS = ("agent", "mean", "IQM", "5 %", "25 %", "50 %", "75 %", "95 %", "worst tenth")
-_PAIRS = ("pair", "difference", "interval", "p", "wins", "ratio", "ratio's interval", "can show")
-_LEGEND = (
-    "The intervals of all pairs hold together with probability 95 % (Bonferroni); p is corrected "
-    "for all pairs (Holm); differences as large as in the last column are shown with a power of "
-    "80 %."
-)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -56,34 +48,10 @@ def _print(comparison: Comparison) -> None:
     for note in comparison.notes:
         say(shown(note))
     say("")
-    agents = [
-        (str(label), *(f"{value:.1f}" for value in values))
-        for label, *values in comparison.agents().itertuples(index=False)
-    ]
-    print_table(_AGENTS, agents, text=["agent"])
+    regret = zip(comparison.labels, comparison.regret, strict=True)
+    print_table(*distribution_table(regret), text=["agent"])
     say("")
-    print_table(_PAIRS, [_row(pair) for pair in comparison.pairs], text=["pair"])
-    say(f"\n{_LEGEND}\n")
+    print_table(*pairs_table(comparison.pairs), text=["pair"])
+    say(f"\n{PAIRS_LEGEND}\n")
     for pair in comparison.pairs:
         say(shown(pair.sentence))
-
-
-def _row(pair: Pair) -> tuple[str, ...]:
-    return (
-        f"{pair.first} - {pair.second}",
-        _cell(pair.difference, ".1f"),
-        _interval(pair.low, pair.high, ".1f"),
-        _cell(pair.p, ".4f"),
-        _cell(100 * pair.win_rate, ".0f") + " %",
-        _cell(pair.ratio, ".2f"),
-        _interval(pair.ratio_low, pair.ratio_high, ".2f"),
-        _cell(pair.detectable, ".1f"),
-    )
-
-
-def _interval(low: float, high: float, form: str) -> str:
-    return "-" if math.isnan(low) else f"{low:{form}} to {high:{form}}"
-
-
-def _cell(value: float, form: str) -> str:
-    return f"{value:{form}}" if math.isfinite(value) else "-"

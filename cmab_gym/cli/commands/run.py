@@ -21,8 +21,8 @@ from cmab_gym.evaluation import (
 )
 from cmab_gym.evaluation.batch import OnProgress, find_model
 from cmab_gym.evaluation.plots.figure import default_title
-from cmab_gym.evaluation.results import short_labels
 from cmab_gym.evaluation.results_file import delete_unfinished
+from cmab_gym.evaluation.tables import summary_table
 from cmab_gym.evaluation.unfinished import lost
 
 if TYPE_CHECKING:
@@ -117,23 +117,7 @@ def _save(results: Results, out: Path, bound: LowerBound | None, parameters: str
 
 
 def _print_summary(results: Results) -> None:
-    names = short_labels([run.label for run in results.finished])
-    one = results.manifest["trials"] == 1
-    rows = [
-        (
-            name,
-            f"{row['regret']:.1f}",
-            "-" if one else f"{row['sd']:.1f}",
-            "-" if one else f"{row['low']:.1f} to {row['high']:.1f}",
-            f"{100 * row['best_arm_share']:.1f} %",
-            f"{row['rounds_per_second']:,.0f}",
-        )
-        for name, row in zip(names, results.summary().to_dict("records"), strict=True)
-    ]
-    missing = short_labels([*results.failures])
-    rows += [(name, "not finished", "-", "-", "-", "-") for name in missing]
-    header = ("agent", "final regret", "sd", "95 % interval", "best arm", "rounds/s")
-    print_table(header, rows, text=["agent"])
+    print_table(*summary_table(results), text=["agent"])
     for label, what in results.manifest["told_more"].items():
         say(f"{label} was told more than other agents: {what}")
     if "until" in results.manifest:
