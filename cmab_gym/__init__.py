@@ -34,6 +34,7 @@ from cmab_gym.evaluation import (
     sweep,
 )
 from cmab_gym.problem import BanditProblem
+from cmab_gym.report import write_report
 from cmab_gym.versions import version_of
 
 __version__ = version_of("cmab-gym")
@@ -59,6 +60,7 @@ __all__ = [
     "register_agent",
     "register_environments",
     "sweep",
+    "write_report",
 ]
 
 _LAZY = ("envs_data", "paper", "theory", "training", "wrappers")

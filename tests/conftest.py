@@ -1,5 +1,6 @@
 import importlib.util
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -29,11 +30,16 @@ def pytest_configure():
 
 
 def pytest_runtest_setup(item):
-    """Skip tests of the extra `rl` if it is not installed; fail if it is required, as in CI."""
+    """Skip tests of what is not installed; fail if it is required, as in CI."""
     if item.get_closest_marker("rl") and importlib.util.find_spec("stable_baselines3") is None:
-        required = os.environ.get("CMAB_GYM_REQUIRE_RL")
-        refuse = pytest.fail if required else pytest.skip
-        refuse("stable-baselines3 is not installed: pip install 'cmab-gym[rl]'")
+        _refuse("RL", "stable-baselines3 is not installed: pip install 'cmab-gym[rl]'")
+    if item.get_closest_marker("browser") and shutil.which("chromium") is None:
+        _refuse("BROWSER", "chromium is not installed: apt-get install chromium")
+
+
+def _refuse(what, reason):
+    refuse = pytest.fail if os.environ.get(f"CMAB_GYM_REQUIRE_{what}") else pytest.skip
+    refuse(reason)
 
 
 @pytest.fixture(scope="session")

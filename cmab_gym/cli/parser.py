@@ -52,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     _add_sweep(commands.add_parser("sweep", help="run environments x agents x parameters x seeds"))
     _add_compare(commands.add_parser("compare", help="say which agents differ, from saved results"))
     _add_plot(commands.add_parser("plot", help="draw pictures of saved results"))
+    _add_report(commands.add_parser("report", help="write a page about saved results"))
     _add_train(commands.add_parser("train", help="train an agent in advance (needs the extra rl)"))
     _add_reproduce(commands.add_parser("reproduce", help="run the paper's experiments and compare"))
     _add_inspect(
@@ -251,6 +252,22 @@ def _add_plot(plot: argparse.ArgumentParser) -> None:
         command="plot:run",
         option_of={"labels": "--labels", "highlight": "--highlight", "path": "--format"},
     )
+
+
+def _add_report(report: argparse.ArgumentParser) -> None:
+    report.add_argument(
+        "folders",
+        nargs="+",
+        metavar="FOLDER",
+        help="folders that `run` or `sweep` wrote; the page has a section for each environment",
+    )
+    report.add_argument(
+        "--out",
+        default="report.html",
+        metavar="FILE",
+        help="page to write, which needs no network (default report.html)",
+    )
+    report.set_defaults(command="report:run", option_of={"path": "--out"})
 
 
 def _add_train(train: argparse.ArgumentParser) -> None:
