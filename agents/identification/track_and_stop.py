@@ -50,6 +50,8 @@ class TrackAndStop(SamplingAgent):
     that of their Section 4.2 for two arms (Krichevsky and Trofimov), without the bound on c.
     """
 
+    _changing = ("_weights", "_next")
+
     def reset(
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
     ) -> None:
