@@ -10,7 +10,15 @@ from pkgutil import resolve_name
 
 import gymnasium as gym
 
-from cmab_gym.cli.errors import OK, WRONG_ARGUMENTS, UsageError, print_error, print_interrupted
+from cmab_gym.cli.errors import (
+    OK,
+    SIGNALED,
+    WRONG_ARGUMENTS,
+    UsageError,
+    print_error,
+    print_interrupted,
+)
+from cmab_gym.cli.output_mode import OutputMode, output_mode
 from cmab_gym.cli.parser import parser
 from cmab_gym.cli.signals import as_keyboard_interrupt
 
@@ -22,16 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: those after `cmab-gym`; None reads them from `sys.argv`.
 
     Returns:
-        The exit code: 0, success; 1, an agent failed or a verdict of `reproduce` is unexpected; 2,
-        an argument is wrong; 130, Ctrl-C; 128 plus the number of another signal that ended the
-        program.
+        The exit code, one of `cmab_gym.cli.errors.EXIT_CODES`.
     """
     try:
         chosen = parser().parse_args(arguments)
     except UsageError as error:
         print_error(error)
         return WRONG_ARGUMENTS
-    with as_keyboard_interrupt() as signals:
+    with as_keyboard_interrupt() as signals, output_mode(OutputMode(chosen.quiet, chosen.json)):
         try:
             # A command's module is imported only here: `--help` loads none of what it needs.
             command = resolve_name(f"cmab_gym.cli.commands.{chosen.command}")
@@ -45,5 +51,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = WRONG_ARGUMENTS
         except KeyboardInterrupt as error:
             print_interrupted(error)
-            code = 128 + signal.SIGINT
-    return 128 + signals[0] if signals else code
+            code = SIGNALED + signal.SIGINT
+    return SIGNALED + signals[0] if signals else code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -17,6 +18,20 @@ if TYPE_CHECKING:
 
 OK, AGENT_FAILED, WRONG_ARGUMENTS = 0, 1, 2
 UNEXPECTED = 1  # a verdict of `reproduce`
+SIGNALED = 128  # plus the signal's number, as in shells
+# Numbers where a system, such as Windows, does not have the signal.
+_SIGHUP, _SIGTERM = getattr(signal, "SIGHUP", 1), getattr(signal, "SIGTERM", 15)
+EXIT_CODES: Mapping[int, str] = MappingProxyType(
+    {
+        OK: "success",
+        AGENT_FAILED: "an agent failed, or a verdict of reproduce is unexpected",
+        WRONG_ARGUMENTS: "an option, an environment or a file is wrong, or a file was not written",
+        SIGNALED + _SIGHUP: "the terminal was closed (SIGHUP); agents that had finished are saved",
+        SIGNALED + signal.SIGINT: "Ctrl-C (SIGINT); agents that had finished are saved",
+        SIGNALED + _SIGTERM: "kill, or a cluster's time limit (SIGTERM); agents that had finished "
+        "are saved",
+    }
+)
 _LONGEST = 2000  # characters of an error; a longer one repeats a long value
 _SAME_NAMES: Mapping[str, str] = MappingProxyType({})
 

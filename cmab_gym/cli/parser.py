@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
-from cmab_gym.cli.errors import UsageError
+from cmab_gym.cli.completion import SHELLS, PrintCompletion
+from cmab_gym.cli.errors import EXIT_CODES, UsageError
 from cmab_gym.cli.values import (
     AddAgents,
     AddKeywords,
@@ -41,9 +42,23 @@ _SET = {
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of the command line."""
-    top = _Parser(prog="cmab-gym", description="Compare agents on correlated bandits.")
+    codes = "\n".join(f"  {code:<5}{meaning}" for code, meaning in EXIT_CODES.items())
+    top = _Parser(
+        prog="cmab-gym",
+        description="Compare agents on correlated bandits.",
+        epilog=f"exit codes:\n{codes}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     top.add_argument("--version", action="version", version=version_of("cmab-gym"))
-    top.set_defaults(option_of={}, debug=False)
+    top.add_argument(
+        "--print-completion",
+        choices=SHELLS,
+        action=PrintCompletion,
+        metavar="SHELL",
+        help="print a script that completes commands in bash, zsh or tcsh (needs the extra "
+        "completion)",
+    )
+    top.set_defaults(option_of={}, debug=False, quiet=False, json=False)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands.add_parser("run", help="compare agents on an environment"))
     _add_identify(
@@ -58,8 +73,10 @@ def parser() -> argparse.ArgumentParser:
     _add_inspect(
         commands.add_parser("inspect", help="print means, gaps, phi, competitive arms and bounds")
     )
-    commands.add_parser("envs", help="list the environments").set_defaults(command="envs:run")
-    commands.add_parser("agents", help="list the agents").set_defaults(command="agents:run")
+    for name, what in (("envs", "environments"), ("agents", "agents")):
+        listing = commands.add_parser(name, help="list the " + what)
+        _add_json(listing)
+        listing.set_defaults(command=f"{name}:run")
     _add_data(commands.add_parser("data", help="download ratings, and build tables from them"))
     return top
 
@@ -128,6 +145,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--out",
+        metavar="FOLDER",
         default="results",
         help="folder for the results; replaces those of an earlier run (default results)",
     )
@@ -137,6 +155,8 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="play only what the folder of --out does not have yet: agents and trials that are "
         "missing, and the rest of a run that was interrupted",
     )
+    _add_quiet(run)
+    _add_json(run)
     run.set_defaults(command="run:run", option_of={**_WORKERS, **_SET, "folder": "--out"})
 
 
@@ -161,6 +181,8 @@ def _add_identify(identify: argparse.ArgumentParser) -> None:
     _add_whole(identify, "--trials", "independent trials", 100)
     _add_whole(identify, "--max-rounds", "pulls after which a trial is undecided", 100_000)
     _add_seed(identify)
+    _add_quiet(identify)
+    _add_json(identify)
     identify.set_defaults(command="identify:run", option_of={"max_rounds": "--max-rounds", **_SET})
 
 
@@ -173,12 +195,15 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
     )
     sweep.add_argument(
         "--out",
+        metavar="FOLDER",
         default="sweep",
         help="folder for the results; tasks that are finished there are not run again "
         "(default sweep)",
     )
     _add_workers(sweep)
     sweep.add_argument("--summary", action="store_true", help="only summarise the finished tasks")
+    _add_quiet(sweep)
+    _add_json(sweep)
     sweep.set_defaults(command="sweep:run")
 
 
@@ -197,6 +222,7 @@ def _add_compare(compare: argparse.ArgumentParser) -> None:
         metavar="N",
         help="resamples of the bootstrap, and random flips of signs (default 9999)",
     )
+    _add_json(compare)
     compare.set_defaults(command="compare:run", option_of={"n_resamples": "--resamples"})
 
 
@@ -213,6 +239,7 @@ def _add_plot(plot: argparse.ArgumentParser) -> None:
     )
     plot.add_argument(
         "--out",
+        metavar="FOLDER",
         help="join the results of all folders, agents or trials of one task, and write them with "
         "their pictures to this folder (default: the pictures of each folder are written there)",
     )
@@ -248,6 +275,7 @@ def _add_plot(plot: argparse.ArgumentParser) -> None:
         help="logarithmic axes (default: x after `run --checkpoints log`)",
     )
     _add_whole(plot, "--arms", "arms in the picture of the pulls", 50)
+    _add_quiet(plot)
     plot.set_defaults(
         command="plot:run",
         option_of={"labels": "--labels", "highlight": "--highlight", "path": "--format"},
@@ -267,6 +295,7 @@ def _add_report(report: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="page to write, which needs no network (default report.html)",
     )
+    _add_quiet(report)
     report.set_defaults(command="report:run", option_of={"path": "--out"})
 
 
@@ -284,6 +313,7 @@ def _add_train(train: argparse.ArgumentParser) -> None:
     train.add_argument(
         "--out", required=True, metavar="FILE", help="file to write, such as model.zip"
     )
+    _add_quiet(train)
     train.set_defaults(
         command="train:run", option_of={"n_arms": "--arms", "on": "--on", "path": "--out"}
     )
@@ -307,7 +337,13 @@ def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
     )
     _add_seed(reproduce)
     _add_jobs(reproduce, -1)
-    reproduce.add_argument("--out", default="reproduction", help="folder (default reproduction)")
+    reproduce.add_argument(
+        "--out",
+        metavar="FOLDER",
+        default="reproduction",
+        help="folder for the results (default reproduction)",
+    )
+    _add_quiet(reproduce)
     reproduce.set_defaults(command="reproduce:run", option_of={"n_jobs": "--jobs"})
 
 
@@ -315,27 +351,37 @@ def _add_inspect(inspect: argparse.ArgumentParser) -> None:
     _add_environment(inspect)
     _add_whole(inspect, "--rounds", "number of rounds T in the bounds", 5000)
     _add_seed(inspect)
+    _add_json(inspect)
     inspect.set_defaults(command="inspect:run")
 
 
 def _add_data(data: argparse.ArgumentParser) -> None:
     commands = data.add_subparsers(required=True, metavar="COMMAND")
     fetch = commands.add_parser("fetch", help="download a data set into the cache")
-    fetch.add_argument("name", help="a data set (see `cmab-gym data list`)")
+    fetch.add_argument("name", metavar="DATASET", help="a data set (see `cmab-gym data list`)")
     fetch.add_argument("--url", help="another address of the same file")
     fetch.set_defaults(command="data:fetch_data", option_of={"url": "--url"})
-    commands.add_parser("list", help="list the data sets").set_defaults(command="data:list_data")
+    listing = commands.add_parser("list", help="list the data sets")
+    _add_json(listing)
+    listing.set_defaults(command="data:list_data")
     verify = commands.add_parser("verify", help="compare cached files with their checksums")
-    verify.add_argument("names", nargs="*", help="data sets (default: all that are cached)")
+    verify.add_argument(
+        "names", nargs="*", metavar="DATASET", help="data sets (default: all that are cached)"
+    )
     verify.set_defaults(command="data:verify_data")
     path = commands.add_parser("path", help="print the path of a cached file, or of the cache")
-    path.add_argument("name", nargs="?", help="a data set (see `cmab-gym data list`)")
+    path.add_argument(
+        "name", nargs="?", metavar="DATASET", help="a data set (see `cmab-gym data list`)"
+    )
     path.set_defaults(command="data:print_path")
     build = commands.add_parser("build", help="build the bundled tables from the raw archives")
     build.add_argument(
-        "raw", nargs="?", help="folder with ml-1m.zip and goodbooks-10k.zip (default: the cache)"
+        "raw",
+        nargs="?",
+        metavar="FOLDER",
+        help="folder with ml-1m.zip and goodbooks-10k.zip (default: the cache)",
     )
-    build.add_argument("--out", default="tables", help="folder (default tables)")
+    build.add_argument("--out", metavar="FOLDER", default="tables", help="folder (default tables)")
     build.set_defaults(command="data:build")
 
 
@@ -379,6 +425,18 @@ def _add_workers(command: argparse.ArgumentParser) -> None:
         "(default: no limit)",
     )
     command.set_defaults(option_of=_WORKERS)
+
+
+def _add_quiet(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--quiet", action="store_true", help="print nothing but errors")
+
+
+def _add_json(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--json",
+        action="store_true",
+        help="print the numbers, not rounded, as one JSON document on standard output",
+    )
 
 
 def _add_jobs(command: argparse.ArgumentParser, default: int) -> None:

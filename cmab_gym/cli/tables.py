@@ -19,6 +19,7 @@ from rich.progress import (
 )
 
 from cmab_gym.cli.layout import table_lines, wrapped
+from cmab_gym.cli.output_mode import current_mode
 from cmab_gym.envs_data.unknown import unknown_note
 from cmab_gym.text import encodable, shown, write
 
@@ -35,6 +36,8 @@ def print_table(
         rows: their cells.
         text: names of the columns whose cells may wrap.
     """
+    if not current_mode().text:
+        return
     can_show = encodable(sys.stdout)
     cells = [[shown(cell, can_show) for cell in row] for row in rows]
     room = _terminal_width(sys.stdout) or PIPE_WIDTH
@@ -42,7 +45,14 @@ def print_table(
 
 
 def say(note: object, stderr: bool = False) -> None:
-    """Print a note; in a terminal it wraps between words."""
+    """Print a note; in a terminal it wraps between words.
+
+    Args:
+        note: lines of text.
+        stderr: whether to print it on standard error, also with `--json`.
+    """
+    if current_mode().quiet or not (stderr or current_mode().text):
+        return
     stream = sys.stderr if stderr else sys.stdout
     lines, room = str(note).split("\n"), _terminal_width(stream)
     if room is not None:
@@ -68,7 +78,7 @@ def print_survey_notes(provenance: Mapping[str, Any]) -> None:
 
 @contextmanager
 def progress_bar(what: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on standard error, once it has advanced.
+    """Show a progress bar on standard error, once it has advanced; none with `--quiet`.
 
     Args:
         what: the word in front of the bar, such as "running".
@@ -87,7 +97,7 @@ def progress_bar(what: str, total: int | None, unit: str) -> Iterator[Callable[[
 
     def advance(units: int) -> None:
         with suppress(OSError):  # the run goes on without its terminal
-            if not bar.live.is_started:
+            if not (bar.live.is_started or current_mode().quiet):
                 bar.start()
             bar.advance(task, units)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections.abc import Mapping
+from typing import Any
 
 from cmab_gym.agents.identification import IDENTIFICATION_AGENTS
 from cmab_gym.agents.registry import INDEX_AGENTS, agents_by_idea, is_policy
+from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, say
 
@@ -36,7 +38,30 @@ def run(_: argparse.Namespace) -> int:
     for extra, own in extras.items():
         if extra:
             say(f"\n{', '.join(own)}: need the extra {extra}: pip install 'cmab-gym[{extra}]'")
+    print_document(
+        "agents",
+        {
+            "agents": [
+                {"agent": name, "idea": idea, **_described(cls), "has_prefixes": is_policy(cls)}
+                for idea, classes in ideas.items()
+                for name, cls in classes.items()
+            ],
+            "prefixes": [
+                {"prefix": prefix, **_described(cls)}
+                for prefix, cls in INDEX_AGENTS.items()
+                if prefix
+            ],
+            "identification": [
+                {"agent": name, **_described(cls)} for name, cls in IDENTIFICATION_AGENTS.items()
+            ],
+        },
+    )
     return OK
+
+
+def _described(cls: type) -> dict[str, Any]:
+    extra = getattr(cls, "extra", "") or None
+    return {"description": _summary(cls), "parameters": _parameters(cls), "extra": extra}
 
 
 def _print_classes(what: str, classes: Mapping[str, type]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
+from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, say
 from cmab_gym.evaluation import Comparison, Results, compare
@@ -31,11 +33,27 @@ def run(chosen: argparse.Namespace) -> int:
             f"{default_title(group[0])}: only {shown(agents)}, nothing to compare (the "
             f"{what_differs(group[0], other[0])} of {default_title(other[0])} differs)\n"
         )
+    comparisons = []
     for position, group in enumerate(compared):
         if position:
             say("")
-        _print(compare(group, seed=chosen.seed, n_resamples=chosen.resamples))
+        comparisons.append(compare(group, seed=chosen.seed, n_resamples=chosen.resamples))
+        _print(comparisons[-1])
+    print_document("compare", {"comparisons": [_document(each) for each in comparisons]})
     return OK
+
+
+def _document(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "title": comparison.title,
+        "trials": comparison.regret.shape[1],
+        "notes": comparison.notes,
+        "agents": comparison.agents().to_dict("records"),
+        "pairs": [
+            {**vars(pair), "better": pair.better, "sentence": pair.sentence}
+            for pair in comparison.pairs
+        ],
+    }
 
 
 def _labels(group: list[Results]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, progress_bar, say
 from cmab_gym.envs_data.bundle import build_tables
@@ -39,6 +40,11 @@ def list_data(_: argparse.Namespace) -> int:
         )
         for name, each in DATASETS.items()
     ]
+    sets = [
+        {"name": name, "title": each.title, "bytes": each.size or None, "cached": name in present}
+        for name, each in DATASETS.items()
+    ]
+    print_document("data list", {"cache_folder": cache_folder(), "data_sets": sets})
     print_table(("name", "title", "size", "status"), rows, text=["title"])
     say(f"\ncache folder: {cache_folder()}")
     return OK

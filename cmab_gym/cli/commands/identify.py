@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+from typing import Any
 
 from cmab_gym.agents.identification import make_identification_agent
+from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, progress_bar, say
 from cmab_gym.evaluation.batch import OnProgress
@@ -27,6 +30,7 @@ def run(chosen: argparse.Namespace) -> int:
         # Print even if a later agent fails or Ctrl-C ends it.
         if found:
             print_table(HEADER, [row(each) for each in found], text=["agent"])
+            print_document("identify", _document(chosen, found))
             say(f"wrong: accepted are {100 * chosen.delta:g} % of the trials (delta)")
     return OK
 
@@ -42,6 +46,27 @@ def _identify(chosen: argparse.Namespace, agent: str, advance: OnProgress) -> Id
         max_rounds=chosen.max_rounds,
         progress=advance,
     )
+
+
+def _document(chosen: argparse.Namespace, found: Iterable[Identification]) -> dict[str, Any]:
+    names = {"env_id": "env", "env_kwargs": "env_kwargs", "delta": "delta", "trials": "trials"}
+    names |= {"max_rounds": "max_rounds", "seed": "seed"}
+    agents = []
+    for each in found:
+        (low, high), (least, most) = each.samples_interval, each.error_interval
+        agents.append(
+            {
+                "agent": each.agent,
+                "pulls": each.mean_samples,
+                "low": low,
+                "high": high,
+                "error_rate": each.error_rate,
+                "error_low": least,
+                "error_high": most,
+                "undecided": each.undecided,
+            }
+        )
+    return {**{key: getattr(chosen, name) for key, name in names.items()}, "agents": agents}
 
 
 def row(found: Identification) -> tuple[str, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from numpy.random import default_rng
 
+from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_survey_notes, print_table, say
 from cmab_gym.envs_data.unknown import without_survey_warnings
@@ -54,8 +55,49 @@ def run(chosen: argparse.Namespace) -> int:
         n_bins = model.problem.reward_support.size
         say(f"C = {exact.n_competitive} without the table's {n_bins} bins; more bins come closer")
     say("")
-    _print_bounds(model, exact, upper, rounds)
+    bounds = _bounds(model, upper)
+    _print_bounds(model, exact, bounds, rounds)
+    print_document(
+        "inspect",
+        {
+            "env_id": chosen.env,
+            "env_kwargs": chosen.env_kwargs,
+            "rounds": rounds,
+            "arms": _arms_document(model, analysis, upper, rounds),
+            "phi": analysis.phi if model.n_arms <= _LARGEST_PHI else None,
+            "competitive": analysis.n_competitive,
+            "competitive_measured": measured,
+            "competitive_without_bins": exact.n_competitive,
+            "bounds": [_bound_document(name, each, rounds) for name, each in bounds.items()],
+        },
+    )
     return OK
+
+
+def _arms_document(
+    model: BanditModel, analysis: Analysis, upper: UpperBound | str, rounds: int
+) -> list[dict[str, Any]]:
+    columns: dict[str, Any] = {
+        "name": model.arm_names,
+        "mean": analysis.means,
+        "gap": analysis.gaps,
+        "phi": analysis.phi[:, analysis.best_arm],
+        "pseudo_gap": analysis.pseudo_gaps,
+        "competitive": analysis.competitive,
+    }
+    if not isinstance(upper, str):
+        columns |= {"t0": upper.t0, "c_ucb_pulls": upper.pulls(rounds)}
+    return [
+        {"arm": arm, **{name: values[arm] for name, values in columns.items()}}
+        for arm in range(model.n_arms)
+    ]
+
+
+def _bound_document(name: str, bound: LowerBound | UpperBound | str, rounds: int) -> dict[str, Any]:
+    if isinstance(bound, str):
+        return {"bound": name, "constant": None, "regret": None, "reason": bound}
+    regret = float(bound.regret(rounds))
+    return {"bound": name, "constant": bound.constant, "regret": regret, "reason": None}
 
 
 def _print_arms(
@@ -99,19 +141,28 @@ def _print_phi(analysis: Analysis) -> None:
     say("")
 
 
-def _print_bounds(
-    model: BanditModel, exact: Analysis, upper: UpperBound | str, rounds: int
-) -> None:
-    """Print the bounds on the regret, and why any of them is missing."""
+def _bounds(
+    model: BanditModel, upper: UpperBound | str
+) -> dict[str, LowerBound | UpperBound | str]:
+    """Compute the bounds on the regret, or the reason why one is missing."""
     bounds: dict[str, LowerBound | UpperBound | str] = {"c-ucb, upper bound (Corollary 1)": upper}
-    latent = isinstance(model, LatentModel)
-    if not latent:
+    if not isinstance(model, LatentModel):
         bounds |= {
             "any agent, lower bound (Graves and Lai)": _bound_or_reason(graves_lai_bound, model),
             "without pseudo-rewards, lower bound (Lai and Robbins)": _bound_or_reason(
                 lai_robbins_bound, model
             ),
         }
+    return bounds
+
+
+def _print_bounds(
+    model: BanditModel,
+    exact: Analysis,
+    bounds: Mapping[str, LowerBound | UpperBound | str],
+    rounds: int,
+) -> None:
+    """Print the bounds, and why any of them is missing."""
     known = {name: bound for name, bound in bounds.items() if not isinstance(bound, str)}
     worst = float(exact.gaps.max())
     most = f"{worst * rounds:,.1f}"
@@ -124,7 +175,7 @@ def _print_bounds(
         )
         for name, bound in known.items()
     ]
-    if latent:
+    if isinstance(model, LatentModel):
         growth = "of order ln T" if exact.n_competitive > 1 else "0"
         rows.append(("any agent, lower bound (Theorem 3)", growth, ""))
     rows.append(("always the worst arm", f"{worst:.4g} T", most))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cmab_gym.agents.make import published
+from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.signals import ignored
@@ -50,6 +51,7 @@ def run(chosen: argparse.Namespace) -> int:
         print_failures(failed, chosen.option_of, chosen.debug)
         if results.finished:
             _print_summary(results)
+        print_document("run", _document(results, out if saved else None))
     what = f"{unfinished[0]} did not finish" if unfinished else "no agent finished"
     say(f"written to {out}" if saved else f"{what}: {out} is unchanged")
     if interruption is None and not (saved or unfinished):
@@ -114,6 +116,21 @@ def _save(results: Results, out: Path, bound: LowerBound | None, parameters: str
         if parameters == "published":
             title += "\npublished parameters of the agents"
         plot_regret(results, out / "regret.png", title, bound)
+
+
+def _document(results: Results, out: Path | None) -> dict[str, Any]:
+    manifest = results.manifest
+    names = ("env_id", "env_kwargs", "rounds", "trials", "first_trial", "seed")
+    return {
+        **{name: manifest[name] for name in names},
+        "seconds": manifest["seconds"],
+        "out": out,
+        "interrupted": manifest.get("interrupted", False),
+        "agents": results.summary().to_dict("records"),
+        "failures": results.failures,
+        "told_more": manifest["told_more"],
+        **{name: manifest[name] for name in ("until", "half_width") if name in manifest},
+    }
 
 
 def _print_summary(results: Results) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
+from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.tables import progress_bar, say
@@ -33,6 +34,8 @@ def run(chosen: argparse.Namespace) -> int:
             wait_for_workers=chosen.wait_for_workers,
         )
     print_failures(failed, chosen.option_of, chosen.debug)
+    tasks = table.astype(object).to_dict("records")
+    print_document("sweep", {"out": chosen.out, "summary": out / SUMMARY, "tasks": tasks})
     counts = table["status"].value_counts()
     say(f"{', '.join(f'{count} {status}' for status, count in counts.items())}: {out / SUMMARY}")
     return AGENT_FAILED if failed else OK
