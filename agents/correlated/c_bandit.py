@@ -36,8 +36,8 @@ class CBandit(IndexAgent):
     exactly as `IndexAgent(policy)`: an arm about which the other arms say nothing is never ruled
     out.
 
-    Cost per round: O(K) for the update and O(K |S_t|) for the choice, in addition to the policy's;
-    memory O(K) per trial for each arm pulled.
+    Cost per round: O(K) for the update and O(K S) for the choice among S significant arms, in
+    addition to the policy's; memory O(K) per trial for each arm pulled.
 
     Guarantee: with UCB, non-competitive arms are pulled O(1) times in expectation (Theorem 1).
 

@@ -1,0 +1,64 @@
+"""Sphinx: `sphinx-build -W -n docs site` builds the pages offline, with every warning an error."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import generate  # noqa: E402
+
+import cmab_gym  # noqa: E402
+
+project = "cmab-gym"
+author = "The cmab-gym developers"
+project_copyright = author
+release = cmab_gym.__version__
+extensions = ["myst_nb", "sphinx_design", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["README.md", "site", "**/.ipynb_checkpoints"]
+suppress_warnings = ["ref.python"]  # two classes have an attribute phi
+
+html_theme = "furo"
+html_title = "cmab-gym"
+html_show_sphinx = False
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 4  # GitHub's
+nb_execution_mode = "off"  # the tests run the notebooks of the course
+nitpicky = True
+# Types of other packages, whose addresses are not known offline, and words in a list of results.
+nitpick_ignore_regex = [
+    (r"py:(class|exc)", r"(?!cmab_gym\.).*"),
+    ("py:class", r"cmab_gym\.rows\.PseudoRewardRows"),
+]
+
+default_role = "code"
+autodoc_typehints = "none"  # docstrings give shapes and units
+autodoc_member_order = "bysource"
+napoleon_custom_sections = [
+    "Arms", "Observation", "Reward", "Information", "Episode end", "Arguments", "Description",
+    "Registered ids", "Source", "Version history", "Needs", "Guarantee", "Index",
+]  # fmt: skip
+
+# Files outside docs/ are pages of the site too.
+_OUTSIDE = {
+    f"../{path}": f"generated/{page}.md" for page, path in generate.PAGES_OUTSIDE.items()
+} | {"../README.md": "index.md", "../LICENSE": "generated/licence.md"}
+
+
+def _links(app: Any, page: str, source: list[str]) -> None:
+    """Lead links to files outside docs/ to their pages."""
+    if not page.startswith("generated/"):
+        source[0] = re.sub(
+            r"\]\((\.\./[^)#]+)", lambda found: f"]({_OUTSIDE.get(found[1], found[1])}", source[0]
+        )
+
+
+def setup(app: Any) -> None:
+    """Write the pages made from code, before Sphinx reads the others."""
+    generate.write(HERE / "generated")
+    app.connect("source-read", _links)
