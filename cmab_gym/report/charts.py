@@ -227,7 +227,7 @@ def _distributions_spec(axis: str, n_agents: int, floor: float | None) -> dict[s
         "name:N",
         title=None,
         sort=alt.EncodingSortField("agent", op="min"),
-        axis=alt.Axis(labelLimit=140),
+        axis=_name_axis(),
     )
 
     def x(field: str) -> alt.X:
@@ -261,7 +261,12 @@ def _pulls_spec(n_agents: int, n_arms: int, log: bool) -> dict[str, Any]:
     sort = alt.EncodingSortField("arm", op="min")
     points = base.mark_point(filled=True, size=70, opacity=0.85).encode(
         x=alt.X("pulls:Q", title="mean pulls per trial", scale=_scale(log)),
-        y=alt.Y("arm_name:N", title=None, sort=sort, axis=alt.Axis(labelLimit=140, grid=True)),
+        y=alt.Y(
+            "arm_name:N",
+            title=None,
+            sort=sort,
+            axis=_name_axis(),
+        ),
         color=_colour(n_agents),
         shape=_by_agent(alt.Shape, SHAPES, n_agents),
         tooltip=[
@@ -285,11 +290,18 @@ def _base(data: str) -> alt.Chart:
     )
 
 
+def _name_axis() -> alt.Axis:
+    """Return an axis of names, with a line for each, that take at most a quarter of the width."""
+    import altair as alt
+
+    return alt.Axis(labelLimit=alt.ExprRef("max(110, containerSize()[0] / 4)"), grid=True)
+
+
 def _scale(log: bool, floor: float | None = None) -> alt.Scale:
     import altair as alt
 
     if not log:
-        return alt.Scale(type="linear", nice=False)
+        return alt.Scale(type="linear", nice=False, domainMin=0)  # a band may reach below
     lowest = {} if floor is None else {"domainMin": floor}
     return alt.Scale(type="log", nice=False, **lowest)
 

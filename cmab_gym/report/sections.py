@@ -138,7 +138,8 @@ def _least(results: Results) -> str:
     (_, regret, _, interval, *_), *_ = summary_table(results).rows
     name, trials = short_labels([results.finished[0].label])[0], len(results.finished[0].regret)
     over = f"95 % interval {interval}, {trials:,} trials" if trials > 1 else "one trial"
-    after = f"{regret} {_unit(results)} after {results.checkpoints[-1]:,} rounds ({over})"
+    unit = "" if _unit(results) == "reward" else f" {_unit(results)}"
+    after = f"{regret}{unit} after {results.checkpoints[-1]:,} rounds ({over})"
     if len(results.finished) == 1:
         return f"{name} has a mean regret of {after}."
     return f"{name} has the least mean regret: {after}."

@@ -26,7 +26,10 @@ def report(tmp_path_factory):
     """A report about agents and arms with hostile names; the first and the second are C-Bandits."""
     names = [name for name in NAMES if name.encode("utf-8", "ignore").decode() == name]
     policies = ["c-ucb", "c-ts", *(len(names) - 2) * ["ucb"]]
-    found = evaluate("CMAB-Tabular-v0", dict(zip(names, policies, strict=True)), 60, 8)
+    agents = dict(zip(names, policies, strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CMAB_GYM_COMPILED", "0")  # loading compiled loops takes seconds
+        found = evaluate("CMAB-Tabular-v0", agents, 60, 8)
     arms = [SCRIPT, HOSTILE[-3], "line\nbreak"][: len(found.manifest["arm_names"])]
     results = Results(found.checkpoints, found.runs, {**found.manifest, "arm_names": arms})
     return write_report(results, tmp_path_factory.mktemp("report") / "report.html")
@@ -128,6 +131,16 @@ def test_an_axis_is_switched_by_keyboard_and_hidden_agents_stay_hidden(page):
         wait_for_axes(page, regret, linear, pressed == "false")
         wait_for(page, regret, LINES, agents - 1)
     box.check()
+
+
+def test_all_agents_can_be_hidden_and_shown(page):
+    regret, distribution = figure(page, "Regret"), figure(page, "Distribution of final regret")
+    agents = regret.locator(LINES).count()
+    regret.get_by_text("Hide all").click()
+    wait_for(page, regret, LINES, 0)
+    wait_for(page, distribution, WHISKERS, 0)
+    distribution.get_by_text("Show all").click()
+    wait_for(page, regret, LINES, agents)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -89,11 +89,11 @@ def test_a_report_says_who_won_by_how_much_and_how_to_run_it_again(tmp_path):
 
 def test_few_agents_few_trials_and_failures_are_told(tmp_path):
     one = results_of(run("alone", [7.0]))
-    assert "alone has a mean regret of 7.0 reward after 10 rounds (one trial)." in text_of(
-        one, tmp_path
-    )
+    assert "alone has a mean regret of 7.0 after 10 rounds (one trial)." in text_of(one, tmp_path)
     failed = AgentRun.failed("broken", "agent 'broken', trial 3: <b>no</b>")
-    said = text_of(results_of(run("a", [1.0, 2.0]), run("b", [0.0, 0.0]), failed), tmp_path)
+    runs = run("a", [1.0, 2.0]), run("b", [0.0, 0.0]), failed
+    said = text_of(results_of(*runs, told_more={"b": "the best arm"}), tmp_path)
+    assert "b was told more than other agents: the best arm" in said
     assert "left out: agent 'broken', trial 3: <b>no</b>" in said
     assert "2 trials cannot show a difference" in said
     with pytest.raises(ValueError, match="no agent finished: expected results to report"):

@@ -4,6 +4,7 @@ const options = {
   ast: true, // no eval: the page's security policy forbids it
   actions: false,
   defaultStyle: false,
+  logLevel: 1, // errors only: a chart whose agents are all hidden warns of its empty axes
   tooltip: { disableDefaultStyle: true },
 };
 
@@ -18,7 +19,7 @@ async function unpacked(text) {
 function chart(figure, shown) {
   const contents = unpacked(figure.querySelector("script").textContent);
   const drawing = figure.querySelector(".drawing");
-  const buttons = [...figure.querySelectorAll("button")];
+  const buttons = [...figure.querySelectorAll(".axes button")];
   let view;
   let last = Promise.resolve(); // drawings wait for each other
 
@@ -43,17 +44,25 @@ function chart(figure, shown) {
 
 for (const section of document.querySelectorAll("section.environment")) {
   const boxes = [...section.querySelectorAll(".legend input")];
-  const hidden = new Set();
   const agents = [...new Set(boxes.map((box) => Number(box.value)))];
-  const shown = () => agents.filter((agent) => !hidden.has(agent));
-  const charts = [...section.querySelectorAll("figure.chart")].map((each) => chart(each, shown));
+  let shown = new Set(agents);
+  const charts = [...section.querySelectorAll("figure.chart")].map((each) =>
+    chart(each, () => [...shown]),
+  );
+
+  function show(chosen) {
+    shown = new Set(chosen);
+    for (const box of boxes) box.checked = shown.has(Number(box.value));
+    for (const update of charts) update();
+  }
+
   for (const box of boxes) {
     box.addEventListener("change", () => {
-      const agent = Number(box.value);
-      if (box.checked) hidden.delete(agent);
-      else hidden.add(agent);
-      for (const each of boxes) each.checked = !hidden.has(Number(each.value));
-      for (const update of charts) update();
+      const others = [...shown].filter((agent) => agent !== Number(box.value));
+      show(box.checked ? [...others, Number(box.value)] : others);
     });
+  }
+  for (const button of section.querySelectorAll(".all")) {
+    button.addEventListener("click", () => show(button.dataset.shown ? agents : []));
   }
 }
