@@ -85,7 +85,7 @@ class IndexAgent(Stateful):
 
     def act(self) -> IntArray:
         """Choose the arm with the largest index, ties broken at random, int64 (B,)."""
-        index, allowed = self._index(), self.allowed_arms()
+        index, allowed = self.indices(), self.allowed_arms()
         self._acted = True
         self.history.candidates = allowed
         if allowed is not None:
@@ -122,8 +122,11 @@ class IndexAgent(Stateful):
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
         self.history.update(arms, rewards)
 
-    def _index(self) -> FloatArray:
-        """Return the policy's index, and infinity for arms without a pull that it does not rank."""
+    def indices(self) -> FloatArray:
+        """Return the index of every arm, float64 (B, K).
+
+        It is infinite for arms without a pull that the policy does not rank.
+        """
         pulls = self.history.pulls
         ranks_unpulled = getattr(self.policy, "ranks_unpulled", False)
         if not self.history.t and not ranks_unpulled:

@@ -90,7 +90,8 @@ class UCBN(IndexAgent):
             self.observed += seen
             self._sums += np.where(seen, outcomes, 0)
 
-    def _index(self) -> FloatArray:
+    def indices(self) -> FloatArray:
+        """Return the index of every arm, infinity where no reward was seen, float64 (B, K)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             means = self._sums / self.observed
             index = means + self.policy.widths(self.history, self.observed)

@@ -73,6 +73,7 @@ def parser() -> argparse.ArgumentParser:
     _add_inspect(
         commands.add_parser("inspect", help="print means, gaps, phi, competitive arms and bounds")
     )
+    _add_grade(commands.add_parser("grade", help="grade students' agents"))
     for name, what in (("envs", "environments"), ("agents", "agents")):
         listing = commands.add_parser(name, help="list the " + what)
         _add_json(listing)
@@ -353,6 +354,43 @@ def _add_inspect(inspect: argparse.ArgumentParser) -> None:
     _add_seed(inspect)
     _add_json(inspect)
     inspect.set_defaults(command="inspect:run")
+
+
+def _add_grade(grade: argparse.ArgumentParser) -> None:
+    grade.add_argument(
+        "submissions",
+        nargs="*",
+        metavar="SUBMISSION",
+        help="Python files, or folders with *.py or */submission.py",
+    )
+    grade.add_argument(
+        "--assignment",
+        required=True,
+        metavar="NAME|FILE",
+        help="ucb, c-ucb, ts, epsilon-greedy, or your own file (see docs/grading.md)",
+    )
+    _add_seed(grade)
+    grade.add_argument(
+        "--out", help="folder for grades.csv, and feedback and JSON for each submission"
+    )
+    grade.add_argument("--gradescope", metavar="FILE", help="write Gradescope's results.json here")
+    grade.add_argument(
+        "--seconds",
+        type=above_0("--seconds", " of seconds"),
+        default=60.0,
+        metavar="N",
+        help="for all tests of a submission (default 60)",
+    )
+    _add_whole(grade, "--memory", "megabytes of a submission's process", 1024, at_least=64)
+    grade.add_argument("--user", help="user that runs submissions, if you are root")
+    grade.add_argument("--template", metavar="FILE", help="write the file that students begin with")
+    grade.add_argument(
+        "--autograder", metavar="FOLDER", help="write the files of an autograder for Gradescope"
+    )
+    grade.set_defaults(
+        command="grade:run",
+        option_of={"assignment": "--assignment", "user": "--user", "seed": "--seed"},
+    )
 
 
 def _add_data(data: argparse.ArgumentParser) -> None:

@@ -31,7 +31,7 @@ def test_it_counts_the_rewards_of_neighbours():
     assert agent.observed.tolist() == [[2, 2, 0], [0, 1, 1]]
     width = 2 * np.sqrt(2 * np.log(2) / np.array([2, 1]))
     expected = [[0.5 + width[0], 0.5 + width[0], np.inf], [np.inf, width[1], 1 + width[1]]]
-    assert_allclose(agent._index(), expected)
+    assert_allclose(agent.indices(), expected)
     assert agent.act().tolist() == [2, 0]
 
 

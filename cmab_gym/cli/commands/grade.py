@@ -1,0 +1,108 @@
+"""`cmab-gym grade`: grade students' agents."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cmab_gym.cli.errors import OK
+from cmab_gym.cli.output_folder import output_folder
+from cmab_gym.cli.tables import print_table, say
+from cmab_gym.files import write_csv, write_whole
+from cmab_gym.grading import Assignment, Grade, Grader, Limits, find_assignment
+from cmab_gym.grading.grade import submissions_in
+from cmab_gym.grading.gradescope_folder import write_autograder
+from cmab_gym.grading.report import as_gradescope, as_json, class_table, feedback, json_text
+from cmab_gym.grading.template import template
+from cmab_gym.text import shown
+
+_ROOT = (
+    "submissions run as root, and can read all files: give --user nobody, or use a container that "
+    "holds nothing else"
+)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Grade submissions, or write a template or an autograder folder."""
+    assignment = find_assignment(chosen.assignment)
+    if chosen.template:
+        _write(Path(chosen.template), template(assignment))
+    if chosen.autograder:
+        write_autograder(output_folder(chosen.autograder), chosen.assignment, chosen.seed)
+        say(f"written: {shown(chosen.autograder)}")
+    if chosen.submissions:
+        _grade(chosen, assignment)
+    elif not (chosen.template or chosen.autograder):
+        raise ValueError("no submissions: expected files or folders, --template or --autograder")
+    return OK
+
+
+def _grade(chosen: argparse.Namespace, assignment: Assignment) -> None:
+    paths = [path for given in chosen.submissions for path in submissions_in(given)]
+    if chosen.gradescope and len(paths) > 1:
+        raise ValueError(f"--gradescope with {len(paths)} submissions: expected one")
+    out = output_folder(chosen.out) if chosen.out else None
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and chosen.user is None:
+        say(_ROOT, stderr=True)
+    grader = Grader(
+        assignment, chosen.seed, Limits(seconds=chosen.seconds, memory=chosen.memory), chosen.user
+    )
+    grades = []
+    for path in paths:
+        grades.append(grader.grade(path))
+        if chosen.gradescope:
+            _write(Path(chosen.gradescope), json_text(as_gradescope(grades[-1])))
+        elif len(paths) > 1:
+            say(f"{shown(path)}: {grades[-1].score:g} of {grades[-1].max_score:g} points")
+        else:
+            _print(feedback(grades[-1], for_student=False))
+    if len(grades) > 1:
+        say("")
+        _print_leaders(grades)
+    if out is not None:
+        _write_all(out, grades)
+        say(f"\nwritten: {shown(out)}")
+
+
+def _write_all(out: Path, grades: Sequence[Grade]) -> None:
+    for name, grade in zip(_names(grades), grades, strict=True):
+        _write(out / f"{name}.txt", feedback(grade))
+        _write(out / f"{name}.json", json_text(as_json(grade)))
+    write_csv(out / "grades.csv", class_table(grades))
+
+
+def _names(grades: Sequence[Grade]) -> Iterator[str]:
+    """Name the files of each grade: alice.py is "alice", bob/submission.py is "bob"."""
+    taken: set[str] = set()
+    for grade in grades:
+        path = Path(grade.submission)
+        own = path.resolve().parent.name if path.name == "submission.py" else path.stem
+        name, number = own, 1
+        while name in taken:
+            number += 1
+            name = f"{own}-{number}"
+        taken.add(name)
+        yield name
+
+
+def _print_leaders(grades: Sequence[Grade]) -> None:
+    header = ("rank", "submission", "score", "regret", "time")
+    rows = [
+        (str(rank), shown(name), f"{score:g}", f"{regret:.1f}", f"{ratio:.1f}")
+        for rank, name, score, regret, ratio in class_table(grades)[list(header)].itertuples(
+            index=False
+        )
+    ]
+    print_table(header, rows, text=["submission"])
+    say("regret: of all tests together; time: of a round, divided by the reference's")
+
+
+def _print(text: str) -> None:
+    for line in text.split("\n"):
+        say(shown(line))
+
+
+def _write(path: Path, text: str) -> None:
+    write_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
