@@ -17,6 +17,7 @@ README = REPOSITORY / "README.md"
 PAGES = [README, *sorted((REPOSITORY / "docs").glob("*.md"))]
 LINKED = [
     *PAGES,
+    *sorted((REPOSITORY / "docs" / "course").glob("*.md")),
     *(
         REPOSITORY / name
         for name in (
