@@ -92,7 +92,7 @@ def progress_bar(what: str, total: int | None, unit: str) -> Iterator[Callable[[
     label = TextColumn("" if unit == "bytes" else unit)
     columns = (TextColumn(what), BarColumn(), count, label, TimeRemainingColumn())
     room = None if _terminal_width(sys.stderr) else PIPE_WIDTH
-    bar = Progress(*columns, console=_Console(stderr=True, highlight=False, width=room))
+    bar = Progress(*columns, console=ErrorConsole(stderr=True, highlight=False, width=room))
     task = bar.add_task(what, total=total)
 
     def advance(units: int) -> None:
@@ -109,16 +109,24 @@ def progress_bar(what: str, total: int | None, unit: str) -> Iterator[Callable[[
                 bar.stop()
 
 
-class _Console(Console):
+class ErrorConsole(Console):
     """A console that raises BrokenPipeError when its output is closed; rich would exit."""
 
     def on_broken_pipe(self) -> None:
+        """Raise the error that is being handled."""
         raise BrokenPipeError
 
 
 def _terminal_width(stream: Any) -> int | None:
     """Return how many columns a stream's terminal has; None if it has no terminal."""
+    size = terminal_size(stream)
+    return None if size is None else size[0]
+
+
+def terminal_size(stream: Any) -> tuple[int, int] | None:
+    """Return the columns and rows of a stream's terminal; None if it has no terminal."""
     try:
-        return os.get_terminal_size(stream.fileno()).columns or None
+        size = os.get_terminal_size(stream.fileno())
     except (AttributeError, ValueError, OSError):
         return None
+    return (size.columns, size.lines) if size.columns else None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.batch_state import BatchState, StateUnusable
 from cmab_gym.evaluation.compiled import CompiledRun
 from cmab_gym.evaluation.memory import peak_memory
+from cmab_gym.evaluation.progress import BatchReports, OnBatch
 from cmab_gym.evaluation.record import Record
 from cmab_gym.evaluation.time_limit import TimeLimit
 from cmab_gym.late_rewards import Arrivals, RoundQueue
@@ -35,8 +35,6 @@ from cmab_gym.streams import TrialStreams, environment_seed
 from cmab_gym.told_problem import TOLD, ToldProblem
 from cmab_gym.user_code import line_of_user
 
-OnProgress = Callable[[int], None]
-
 _DECIDED_HERE = {
     "autoreset_mode",
     "horizon",
@@ -45,8 +43,7 @@ _DECIDED_HERE = {
     "vector_kwargs",
     "wrappers",
 }
-_REPORT_EVERY = 0.1  # seconds between reports of progress
-_CLOCK_EVERY = 16  # rounds between looks at the clock
+_CLOCK_EVERY = 4  # rounds between looks at the clock
 
 
 @dataclass(frozen=True)
@@ -136,12 +133,12 @@ def find_model(env_id: str, env_kwargs: Mapping[str, Any]) -> BanditModel:
 
 
 @np.errstate()  # NumPy's settings are restored, if the agent changes them
-def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None) -> AgentRun:
+def run_batch(batch: Batch, progress: OnBatch | None = None, env: Any = None) -> AgentRun:
     """Run a batch to its end, or until the agent fails.
 
     Args:
         batch: what to run.
-        progress: called from time to time with the number of rounds since the last call.
+        progress: called from time to time, with how far the batch has come.
         env: an environment that `make_environment` made for such a batch; None makes one.
 
     Returns:
@@ -156,9 +153,9 @@ def run_batch(batch: Batch, progress: OnProgress | None = None, env: Any = None)
         options={"info": False},
     )
     context, state = ErrorContext(batch), BatchState(batch.state_file)
-    report = _Report(progress or (lambda rounds: None), n_trials)
     limit = TimeLimit(batch.timeout, worker.replies)
     record = Record(env.unwrapped.model, n_trials, batch.checkpoints, batch.record_pulls)
+    report = BatchReports(progress, batch.label, batch.trials, record.mean_regret)
     try:
         with context:
             limit.start_round()
@@ -249,7 +246,7 @@ def _run_compiled(
     compiled: CompiledRun,
     rounds: int,
     context: ErrorContext,
-    report: _Report,
+    report: BatchReports,
     state: BatchState,
 ) -> None:
     """Run the compiled loop to the end."""
@@ -270,7 +267,7 @@ def _run_rounds(
     agent: Agent,
     record: Record,
     context: ErrorContext,
-    report: _Report,
+    report: BatchReports,
     limit: TimeLimit,
     state: BatchState,
 ) -> None:
@@ -300,25 +297,12 @@ def _run_rounds(
             report(t, at_end=t == rounds)
 
 
-def _begun(state: BatchState, parts: Mapping[str, Any], report: _Report, rounds: int) -> int:
+def _begun(state: BatchState, parts: Mapping[str, Any], report: BatchReports, rounds: int) -> int:
     """Continue from a saved state, report its rounds, and return how many they are."""
     played = state.load(parts)
     if played:
-        report(played, at_end=played == rounds)
+        report(played, at_end=played == rounds, resumed=True)
     return played
-
-
-class _Report:
-    """Reports from time to time how many rounds of all trials were played."""
-
-    def __init__(self, progress: OnProgress, trials: int) -> None:
-        self._progress, self._trials = progress, trials
-        self._reported, self._due = 0, time.perf_counter() + _REPORT_EVERY
-
-    def __call__(self, t: int, at_end: bool = False) -> None:
-        if at_end or time.perf_counter() > self._due:
-            self._progress((t - self._reported) * self._trials)
-            self._reported, self._due = t, time.perf_counter() + _REPORT_EVERY
 
 
 class ErrorContext:

@@ -18,8 +18,9 @@ import cloudpickle
 
 from cmab_gym.agents.make import without_file
 from cmab_gym.evaluation.agent_run import AgentRun
-from cmab_gym.evaluation.batch import Batch, OnProgress, run_batch
-from cmab_gym.evaluation.local import run_in_processes
+from cmab_gym.evaluation.batch import Batch, run_batch
+from cmab_gym.evaluation.local import ended, run_in_processes
+from cmab_gym.evaluation.progress import OnBatch
 from cmab_gym.user_code import is_of_user
 from cmab_gym.versions import version_of
 
@@ -131,7 +132,7 @@ def run_on_cluster(
     client: Client,
     wait_for_workers: float,
     batches: Sequence[Batch],
-    progress: OnProgress | None = None,
+    progress: OnBatch | None = None,
     env: Any = None,
 ) -> Iterator[AgentRun]:
     """Run batches on the cluster's workers.
@@ -271,14 +272,14 @@ def _arrived(results: Queue) -> Iterator[tuple[int, AgentRun]]:
 
 
 def _agent_run(
-    batch: Batch, outcome: AgentRun | BaseException, progress: OnProgress | None
+    batch: Batch, outcome: AgentRun | BaseException, progress: OnBatch | None
 ) -> AgentRun:
     if isinstance(outcome, BaseException):
         reason = f"not finished on the cluster: {type(outcome).__name__}: {outcome}"
         failure = f"agent {batch.label!r}: {reason}"
-        return AgentRun.failed(batch.label, failure, first_trial=batch.trials.start)
+        outcome = AgentRun.failed(batch.label, failure, first_trial=batch.trials.start)
     if progress is not None:
-        progress(len(batch.trials) * batch.checkpoints[-1])
+        progress(ended(batch, outcome))
     return outcome
 
 

@@ -12,12 +12,12 @@ from cmab_gym.agents.make import agent_factory
 from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.batch import (
     Batch,
-    OnProgress,
     find_environment,
     forget_variables,
     make_environment,
 )
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
+from cmab_gym.evaluation.progress import BatchProgress, OnBatch, OnProgress, combined
 from cmab_gym.evaluation.results import (
     EvaluationError,
     EvaluationInterrupted,
@@ -46,6 +46,7 @@ def evaluate(
     batch_size: int | None = None,
     scheduler: str | None = None,
     progress: OnProgress | None = None,
+    watch: OnBatch | None = None,
     on_error: Literal["raise", "keep"] = "raise",
     timeout: float | None = None,
     wait_for_workers: float = WAIT_FOR_WORKERS,
@@ -78,6 +79,8 @@ def evaluate(
         scheduler: address of a Dask scheduler ("tcp://host:8786") whose workers are used instead of
             `n_jobs` processes here; needs the extra `distributed`.
         progress: called with the number of rounds since the last call.
+        watch: called with a `cmab_gym.evaluation.progress.BatchProgress`: agent, trials, rounds
+            and regret so far. From worker processes it comes when a batch has ended.
         on_error: "raise" raises an error if an agent failed, after all others have finished;
             "keep" leaves the failure in the results.
         timeout: seconds that an agent may take for a round of the trials that it plays in lockstep;
@@ -162,9 +165,11 @@ def evaluate(
         if batches:
             kept.begin(manifest, at)
         start = time.perf_counter()
-        if progress is not None and kept.runs:
-            progress(rounds * sum(trials - len(own) for own in missing.values()))
-        parts, interruption = _run(workers, batches, progress, env)
+        on_batch = combined(progress, watch)
+        for run in kept.runs:
+            if on_batch is not None and run.label in factories:
+                on_batch(BatchProgress.ended(run, run.trials, rounds, resumed=True))
+        parts, interruption = _run(workers, batches, on_batch, env)
         forget_variables(interruption)
     manifest["seconds"] = round(time.perf_counter() - start, 3)
     labels = dict.fromkeys([*kept.others(factories), *factories])
@@ -181,7 +186,7 @@ def evaluate(
 
 
 def _run(
-    workers: Workers, batches: Sequence[Batch], progress: OnProgress | None, env: Any
+    workers: Workers, batches: Sequence[Batch], progress: OnBatch | None, env: Any
 ) -> tuple[list[AgentRun], KeyboardInterrupt | None]:
     """Run the batches until the end or an interruption, and return both."""
     parts: list[AgentRun] = []

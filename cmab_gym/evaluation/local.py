@@ -8,16 +8,16 @@ from typing import Any
 from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.batch import (
     Batch,
-    OnProgress,
     forget_variables,
     make_environment,
     run_batch,
 )
 from cmab_gym.evaluation.processes import TimeUp, WorkerEnded, outcomes
+from cmab_gym.evaluation.progress import BatchProgress, OnBatch
 
 
 def run_serially(
-    batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
+    batches: Sequence[Batch], progress: OnBatch | None = None, env: Any = None
 ) -> Iterator[AgentRun]:
     """Run one batch after another; batches of one size share their environment."""
     failed, last = "", batches[0]
@@ -30,6 +30,8 @@ def run_serially(
         fits = env.num_envs == len(batch.trials)
         run = run_batch(batch, progress, env if fits else None)
         forget_variables(run.cause)
+        if run.failure and progress is not None:
+            progress(ended(batch, run))
         failed, last = batch.label if run.failure else failed, batch
         yield run
 
@@ -40,7 +42,7 @@ def _same_environment(one: Batch, other: Batch) -> bool:
 
 
 def run_in_processes(
-    n_workers: int, batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
+    n_workers: int, batches: Sequence[Batch], progress: OnBatch | None = None, env: Any = None
 ) -> Iterator[AgentRun]:
     """Run batches in worker processes; if a process dies, only its agent fails.
 
@@ -62,9 +64,14 @@ def run_in_processes(
         run = _ended(batch, outcome) if isinstance(outcome, WorkerEnded) else outcome
         if run.failure:
             failed.add(run.label)
-        elif progress is not None:
-            progress(len(batch.trials) * batch.checkpoints[-1])
+        if progress is not None:
+            progress(ended(batch, run))
         yield run
+
+
+def ended(batch: Batch, run: AgentRun) -> BatchProgress:
+    """Return the report of a batch that has ended."""
+    return BatchProgress.ended(run, batch.trials, batch.checkpoints[-1])
 
 
 def _run(batch: Batch) -> AgentRun:

@@ -59,6 +59,7 @@ class Record(Stateful):
         self._first = np.arange(trials) * model.n_arms  # positions in flat arrays
         self._arms: IntArray = np.zeros((_ROUNDS, trials), dtype=np.int64)
         self._waiting = 0  # rounds in `_arms` that are not counted yet
+        self._latest: FloatArray = np.zeros(trials)
 
     def add(
         self, t: int, arms: IntArray, rewards: FloatArray, regret: FloatArray, agent: object
@@ -73,6 +74,7 @@ class Record(Stateful):
             agent: what chose the arms.
         """
         self._rewards += rewards
+        self._latest = regret
         self._arms[self._waiting] = arms
         self._waiting += 1
         at_checkpoint = t == self.checkpoints[self._next]
@@ -102,6 +104,11 @@ class Record(Stateful):
         if candidates is not None:
             self.count_competitive()
             self.competitive[:, at] = candidates.sum(axis=1)
+
+    def mean_regret(self) -> float:
+        """Return the mean regret of the trials so far."""
+        # The compiled loop sums regret in the last column. Regret never falls.
+        return float(np.maximum(self.regret.max(axis=1), self._latest).mean())
 
     def count_competitive(self) -> None:
         """Make room for the sizes of the competitive set."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cmab_gym import checks
 from cmab_gym.agents.make import named_agent
 from cmab_gym.evaluation.agent_run import AgentRun
-from cmab_gym.evaluation.batch import Batch, OnProgress, find_environment, make_environment
+from cmab_gym.evaluation.batch import Batch, find_environment, make_environment
 from cmab_gym.evaluation.evaluate import (
     WAIT_FOR_WORKERS,
     batch_size_of,
@@ -19,6 +19,7 @@ from cmab_gym.evaluation.evaluate import (
     trial_ranges,
 )
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
+from cmab_gym.evaluation.progress import OnBatch, OnProgress, combined
 from cmab_gym.evaluation.results import Results
 from cmab_gym.evaluation.sweep_tasks import Sweep, Task, columns_of
 from cmab_gym.evaluation.workers import Workers, workers_of
@@ -90,9 +91,10 @@ def sweep(
             descriptions = _checked(left)
             if progress is not None and rows:
                 progress(sum(task.rounds * task.trials for task in tasks if task.name in rows))
+            on_batch = combined(progress, None)
             try:
                 with workers_of(n_jobs, scheduler, wait_for_workers, timeout) as workers:
-                    for run in _run(left, out, descriptions, workers, timeout, progress, rows):
+                    for run in _run(left, out, descriptions, workers, timeout, on_batch, rows):
                         if on_failure is not None:
                             on_failure(run)
             except KeyboardInterrupt:
@@ -143,7 +145,7 @@ def _run(
     descriptions: Mapping[int, Mapping[str, Any]],
     workers: Workers,
     timeout: float | None,
-    progress: OnProgress | None,
+    progress: OnBatch | None,
     rows: dict[str, dict[str, Any]],
 ) -> Iterator[AgentRun]:
     """Run tasks; save each one at its end, and add its row to `rows`; yield those that failed."""

@@ -11,21 +11,22 @@ from typing import Any, Protocol
 
 from cmab_gym import checks
 from cmab_gym.evaluation.agent_run import AgentRun
-from cmab_gym.evaluation.batch import Batch, OnProgress
+from cmab_gym.evaluation.batch import Batch
 from cmab_gym.evaluation.local import run_in_processes, run_serially
+from cmab_gym.evaluation.progress import OnBatch
 
 
 class RunBatches(Protocol):
     """A function that runs batches, in any order."""
 
     def __call__(
-        self, batches: Sequence[Batch], progress: OnProgress | None = None, env: Any = None
+        self, batches: Sequence[Batch], progress: OnBatch | None = None, env: Any = None
     ) -> Iterator[AgentRun]:
         """Run batches.
 
         Args:
             batches: the batches; those of one environment stand next to each other.
-            progress: called with the number of rounds played since the last call.
+            progress: called with how far a batch has come.
             env: an environment made for the first batch; only a run in this process uses it.
         """
 

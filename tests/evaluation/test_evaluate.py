@@ -497,9 +497,36 @@ def test_equal_arms_are_all_best():
 @pytest.mark.usefixtures("numpy_loops")
 def test_progress_adds_up_to_all_rounds():
     for keywords in ({}, {"batch_size": 2}, {"n_jobs": 2}):
-        counted = []
-        evaluate(TABULAR, ["ucb", "ts"], **SETTINGS, progress=counted.append, **keywords)
-        assert sum(counted) == 2 * 60 * 7
+        counted, seen = [], []
+        watches = {"progress": counted.append, "watch": seen.append}
+        results = evaluate(TABULAR, ["ucb", "ts"], **SETTINGS, **watches, **keywords)
+        assert sum(counted) == sum(batch.pulls for batch in seen) == 2 * 60 * 7
+        for run in results.runs:
+            last = {batch.trials: batch for batch in seen if batch.label == run.label}
+            assert sum(len(trials) for trials in last) == 7
+            for trials, batch in last.items():
+                regret = run.regret[trials.start : trials.stop, -1].mean()
+                assert (batch.rounds, batch.regret) == (60, pytest.approx(regret))
+
+
+@pytest.mark.parametrize("compiled", ["0", "1"])
+def test_regret_so_far_is_that_of_the_round(compiled, monkeypatch):
+    monkeypatch.setenv("CMAB_GYM_COMPILED", compiled)
+    monkeypatch.setattr("cmab_gym.evaluation.progress._REPORT_EVERY", 0)
+    monkeypatch.setattr("cmab_gym.evaluation.compiled._NUMBERS", 9)  # so that it plays in parts
+    seen = []
+    results = evaluate(TABULAR, ["ucb"], 60, 3, checkpoints=range(1, 61), watch=seen.append)
+    assert len(seen) > 5
+    expected = results.regret("ucb").mean(axis=0)
+    for batch in seen:
+        assert batch.regret == pytest.approx(expected[batch.rounds - 1])
+
+
+def test_a_failure_is_reported():
+    seen = []
+    with pytest.raises(EvaluationError):
+        evaluate(TABULAR, {"bad": CannotBegin}, 20, 3, watch=seen.append)
+    assert (seen[-1].label, seen[-1].failed, seen[-1].pulls) == ("bad", True, 0)
 
 
 def test_horizon_of_one_and_a_single_trial():

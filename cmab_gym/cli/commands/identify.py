@@ -10,8 +10,8 @@ from cmab_gym.agents.identification import make_identification_agent
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, progress_bar, say
-from cmab_gym.evaluation.batch import OnProgress
 from cmab_gym.evaluation.identify import Identification, identify
+from cmab_gym.evaluation.progress import OnProgress
 
 HEADER = ("agent", "pulls", "95 % interval", "wrong", "95 % interval", "undecided")
 

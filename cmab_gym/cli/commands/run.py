@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cmab_gym.agents.make import published
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
+from cmab_gym.cli.live_view import live_view
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.signals import ignored
-from cmab_gym.cli.tables import print_survey_notes, print_table, progress_bar, say
+from cmab_gym.cli.tables import print_survey_notes, print_table, say
 from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation import (
     EvaluationInterrupted,
@@ -20,8 +22,10 @@ from cmab_gym.evaluation import (
     evaluate_until,
     plot_regret,
 )
-from cmab_gym.evaluation.batch import OnProgress, find_model
+from cmab_gym.evaluation.batch import find_model
 from cmab_gym.evaluation.plots.figure import default_title
+from cmab_gym.evaluation.progress import OnBatch
+from cmab_gym.evaluation.results import short_labels
 from cmab_gym.evaluation.results_file import delete_unfinished
 from cmab_gym.evaluation.tables import summary_table
 from cmab_gym.evaluation.unfinished import lost
@@ -35,9 +39,13 @@ def run(chosen: argparse.Namespace) -> int:
     out = output_folder(chosen.out)
     with without_survey_warnings():  # the notes are printed below
         bound = _lower_bound(chosen) if chosen.lower_bound else None
-    total = len(chosen.agents) * chosen.rounds * chosen.trials
-    with progress_bar("running", total, "rounds") as advance, without_survey_warnings():
-        results, interruption = _evaluate(chosen, out, advance)
+    agents = chosen.agents
+    if chosen.parameters == "published":
+        # As labels, so that the table and the legend show the parameters.
+        agents = [*published(*agents).values()]
+    names = dict(zip(agents, short_labels(agents), strict=True))
+    with live_view(names, chosen.rounds * chosen.trials) as watch, without_survey_warnings():
+        results, interruption = _evaluate(chosen, agents, out, watch)
     unfinished = lost(out, results) if chosen.resume else []
     saved = bool(results.finished) and not unfinished
     try:
@@ -64,13 +72,9 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _evaluate(
-    chosen: argparse.Namespace, out: Path, advance: OnProgress
+    chosen: argparse.Namespace, agents: Sequence[str], out: Path, watch: OnBatch
 ) -> tuple[Results, KeyboardInterrupt | None]:
     """Return the results of the agents that finished, and the interruption if there was one."""
-    agents = chosen.agents
-    if chosen.parameters == "published":
-        # As labels, so that the table and the legend show the parameters.
-        agents = [*published(*agents).values()]
     arguments = {
         "rounds": chosen.rounds,
         "seed": chosen.seed,
@@ -78,7 +82,7 @@ def _evaluate(
         "env_kwargs": chosen.env_kwargs,
         "checkpoints": chosen.checkpoints,
         "scheduler": chosen.scheduler,
-        "progress": advance,
+        "watch": watch,
         "on_error": "keep",
         "timeout": chosen.timeout,
         "wait_for_workers": chosen.wait_for_workers,
