@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def curves(
             )
     floor = min((row["mean"] for row in rows if row["mean"] > 0), default=1.0)
     specs = {
-        axes: _curves_spec(axis, len(names), "x" in axes, floor if "y" in axes else None)
+        axes: _from(floor, _curves_spec(axis, len(names), "x" in axes, "y" in axes))
         for axes in ("", "x", "y", "xy")
     }
     description = f"Line chart: {axis} of each agent, mean over trials, by round."
@@ -135,8 +136,7 @@ def distributions(names: Sequence[str], final: Sequence[FloatArray], axis: str, 
         ticks += [{"agent": agent, "regret": _short(value)} for value in ordered]
     floor = min((row["regret"] for row in ticks if row["regret"] > 0), default=1.0)
     specs = {
-        "": _distributions_spec(axis, len(names), None),
-        "x": _distributions_spec(axis, len(names), floor),
+        axes: _from(floor, _distributions_spec(axis, len(names), bool(axes))) for axes in ("", "x")
     }
     description = (
         f"Box plot: {axis} of each agent; boxes from the 25 % to the 75 % quantile over trials, "
@@ -169,18 +169,19 @@ def pulls(names: Sequence[str], arms: Sequence[str], mean_pulls: Mapping[int, Fl
     return Chart(description, specs, data, [*mean_pulls], {"x": "pulls"}, log="x")
 
 
-def _curves_spec(axis: str, n_agents: int, log_x: bool, floor: float | None) -> dict[str, Any]:
-    """Return the specification; the vertical axis is logarithmic from `floor` on, if given."""
+@cache
+def _curves_spec(axis: str, n_agents: int, log_x: bool, log_y: bool) -> dict[str, Any]:
+    """Return the specification; a vertical axis that is logarithmic starts at `floor`."""
     import altair as alt
 
     base = _base("curves")
     if log_x:
         base = base.transform_filter(alt.datum["round"] > 0)
-    if floor is not None:
+    if log_y:
         base = base.transform_filter(alt.datum["mean"] > 0)
-        base = base.transform_calculate(low=f"max(datum.low, {floor!r})")
+        base = base.transform_calculate(low="max(datum.low, floor)")
     x = alt.X("round:Q", title="round", scale=_scale(log_x), axis=alt.Axis(tickCount=6))
-    y_scale = _scale(floor is not None, floor)
+    y_scale = _scale(log_y, from_floor=log_y)
     y = alt.Y("mean:Q", title=axis, scale=y_scale)
     colour = _colour(n_agents)
     band = (
@@ -211,18 +212,19 @@ def _curves_spec(axis: str, n_agents: int, log_x: bool, floor: float | None) -> 
     return _finished(alt.layer(band, line, points), n_agents, height=360)
 
 
-def _distributions_spec(axis: str, n_agents: int, floor: float | None) -> dict[str, Any]:
+@cache
+def _distributions_spec(axis: str, n_agents: int, log: bool) -> dict[str, Any]:
     import altair as alt
 
     shares = [f"q{100 * share:.0f}" for share in QUANTILES]
     lowest, low, middle, high, highest = shares
     boxes, ticks = _base("boxes"), _base("ticks")
-    if floor is not None:
+    if log:
         ticks = ticks.transform_filter(alt.datum["regret"] > 0)
         boxes = boxes.transform_calculate(
-            **{share: f"max(datum.{share}, {floor!r})" for share in shares}
+            **{share: f"max(datum.{share}, floor)" for share in shares}
         )
-    scale, colour = _scale(floor is not None, floor), _colour(n_agents)
+    scale, colour = _scale(log, from_floor=log), _colour(n_agents)
     y = alt.Y(
         "name:N",
         title=None,
@@ -251,6 +253,7 @@ def _distributions_spec(axis: str, n_agents: int, floor: float | None) -> dict[s
     return _finished(alt.layer(*layers), n_agents, height=40 + 30 * n_agents)
 
 
+@cache
 def _pulls_spec(n_agents: int, n_arms: int, log: bool) -> dict[str, Any]:
     import altair as alt
 
@@ -297,13 +300,18 @@ def _name_axis() -> alt.Axis:
     return alt.Axis(labelLimit=alt.ExprRef("max(110, containerSize()[0] / 4)"), grid=True)
 
 
-def _scale(log: bool, floor: float | None = None) -> alt.Scale:
+def _scale(log: bool, from_floor: bool = False) -> alt.Scale:
     import altair as alt
 
     if not log:
         return alt.Scale(type="linear", nice=False, domainMin=0)  # a band may reach below
-    lowest = {} if floor is None else {"domainMin": floor}
-    return alt.Scale(type="log", nice=False, **lowest)
+    lowest = alt.ExprRef("floor") if from_floor else alt.Undefined
+    return alt.Scale(type="log", nice=False, domainMin=lowest)
+
+
+def _from(floor: float, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a specification with the number at which logarithmic axes start."""
+    return {**spec, "params": [{"name": "floor", "value": floor}, *spec["params"]]}
 
 
 def _colour(n_agents: int) -> alt.Color:

@@ -23,7 +23,7 @@ from cmab_gym.text import shown
 
 # What keeps the page below 2 MB, of which the charts' library takes 0.9.
 _POINTS, _PAIRS = 8000, 1000  # of all curves, and of all tables of pairs
-_FEWEST, _MOST = 20, 200  # points of a curve
+_FEWEST, _MOST = 10, 200  # points of a curve
 
 
 def write_report(results: Results | Sequence[Results], path: str | Path) -> Path:

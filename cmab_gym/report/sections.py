@@ -76,6 +76,7 @@ def section_of(group: Sequence[Results], most_points: int, most_pairs: int) -> S
     """
     results = _by_regret(pooled(group))
     names = short_labels([run.label for run in results.finished])
+    summary = summary_table(results)
     comparison, notes = _compared(group)
     pairs = comparison.pairs if comparison else ()
     leading = [pair for pair in pairs if names[0] in (pair.first, pair.second)]
@@ -84,9 +85,9 @@ def section_of(group: Sequence[Results], most_points: int, most_pairs: int) -> S
     return Section(
         title=_title(results),
         names=names,
-        verdict=[_least(results), *(f"{pair.sentence}." for pair in leading[:_CLOSEST])],
+        verdict=[_least(results, summary), *(f"{pair.sentence}." for pair in leading[:_CLOSEST])],
         notes=[*notes, *_told_more(group)],
-        summary=summary_table(results),
+        summary=summary,
         leading=_in_words(leading),
         pairs=_in_words(pairs if several else ()),
         regret=_regret(results, names, most_points),
@@ -133,9 +134,9 @@ def _other(pair: Pair, name: str) -> str:
     return pair.second if pair.first == name else pair.first
 
 
-def _least(results: Results) -> str:
+def _least(results: Results, summary: Table) -> str:
     """Return a sentence about the first agent."""
-    (_, regret, _, interval, *_), *_ = summary_table(results).rows
+    (_, regret, _, interval, *_), *_ = summary.rows
     name, trials = short_labels([results.finished[0].label])[0], len(results.finished[0].regret)
     over = f"95 % interval {interval}, {trials:,} trials" if trials > 1 else "one trial"
     unit = "" if _unit(results) == "reward" else f" {_unit(results)}"
