@@ -131,7 +131,7 @@ def increasing(name: str, value: Any, at_least: int = 1) -> FloatArray:
             finite or huge.
     """
     array = numbers(name, value)
-    if array.ndim != 1 or array.size < at_least or not (np.diff(array) > 0).all():
+    if array.ndim != 1 or array.size < at_least or not (array[1:] > array[:-1]).all():
         count = "" if at_least == 1 else f"{at_least} or more "
         raise ValueError(f"{name}={value}: expected {count}increasing numbers, without repeats")
     moderate(name, array)

@@ -8,8 +8,8 @@ from typing import Any
 
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _VALUES = (bool, int, float, str, list, tuple, dict, type(None))
-# Errors of Python's parser, which include those of deeply nested text.
-_UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
+# Errors of Python's parser, which include those of deeply nested text, and of {[]} and {[]: 1}.
+_UNREADABLE = (SyntaxError, ValueError, TypeError, MemoryError, RecursionError)
 
 
 def read_value(text: str) -> Any:

@@ -179,7 +179,7 @@ def _is_zip(path: Path) -> bool:
             f"{path} is a pipe or a device: expected a ratings file, a folder or a .zip archive; "
             "write the ratings to a file first"
         )
-    if zipfile.is_zipfile(path):
+    if is_zip(path):
         return True
     with path.open("rb") as file:
         if file.read(4) == b"PK\x03\x04":
@@ -188,6 +188,14 @@ def _is_zip(path: Path) -> bool:
                 "published; fetch it again"
             )
     return False
+
+
+def is_zip(path: Path) -> bool:
+    """Return whether the end of a file is that of a whole zip archive."""
+    try:
+        return zipfile.is_zipfile(path)
+    except zipfile.BadZipFile:  # of an archive in several files
+        return False
 
 
 @contextmanager
@@ -214,7 +222,8 @@ def _names(path: Path) -> list[str]:
 
 
 def _members(path: Path, archive: zipfile.ZipFile) -> list[str]:
-    members = [member for member in archive.infolist() if not member.is_dir()]
+    # ZipInfo.is_dir raises an IndexError for an empty name.
+    members = [member for member in archive.infolist() if not member.filename.endswith("/")]
     if not members:
         raise ValueError(f"{path} is an empty archive: expected ratings")
     _check_count(path, len(members))

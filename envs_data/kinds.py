@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import zipfile
 import zlib
 from pathlib import Path
 
-from cmab_gym.envs_data.archive import LARGEST_RATIO
+from cmab_gym.envs_data.archive import LARGEST_RATIO, is_zip
 
 _BLOCK = 1 << 20  # bytes
 _SHOWN = 40  # bytes of a file in a message
@@ -26,7 +25,7 @@ def misfit(path: Path, name: str) -> str:
         start = file.read(_SHOWN)
     begins = f"(it begins with {start!r})"
     if name.endswith(".zip"):
-        return "" if zipfile.is_zipfile(path) else f"not a whole zip archive {begins}"
+        return "" if is_zip(path) else f"not a whole zip archive {begins}"
     if name.endswith(".gz"):
         return "" if _is_whole_gzip(path) else f"not a whole gzip file {begins}"
     page = start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")

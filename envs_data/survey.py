@@ -42,6 +42,7 @@ from cmab_gym.survey_classes import SurveyClasses
 from cmab_gym.survey_factors import SurveyFactors
 
 FORMAT = 2
+_LARGEST_COUNT = 2.0**53  # of which float64 knows every integer
 _FLOAT32 = 2.0**-23  # a rating read as float32 differs from its float64 by less than this share
 
 
@@ -64,7 +65,8 @@ class Survey:
         classes: the kinds of training users; None if they were not learned.
 
     Raises:
-        ValueError: the shapes do not fit.
+        ValueError: the shapes do not fit, the rewards do not increase, a count is negative or not
+            finite, or all training counts are 0.
     """
 
     pseudo_rewards: FloatArray | RatingsOnDemand
@@ -91,6 +93,15 @@ class Survey:
                 f"pseudo_rewards, training_counts and test_counts have shapes {shapes}: expected "
                 f"(K, K, R), (K, R) and (K, R) for {n_arms} arms and {size} rewards"
             )
+        checks.increasing("reward_support", self.reward_support)
+        for name in ("training_counts", "test_counts"):
+            counts = getattr(self, name)
+            if not ((counts >= 0) & (counts <= _LARGEST_COUNT)).all():
+                raise ValueError(
+                    f"{name} holds {counts.min():g} to {counts.max():g}: expected counts"
+                )
+        if not self.training_counts.any():
+            raise ValueError("training_counts holds only 0: expected ratings of training users")
 
     def model(self, mask: float = 0.0, pad: float = 0.0, mask_seed: int = 0) -> HistogramModel:
         """Make a bandit model whose problem holds this table, masked and padded.
@@ -166,9 +177,10 @@ class Survey:
         if not isfile(path):
             raise FileNotFoundError(f"{path} is not a file: expected a survey (.npz)")
         with reading(str(path), f"expected a survey of format {FORMAT}; rebuild it"):
-            # `np.load` would leave the file that it opened itself open if it is damaged.
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-                content = {name: arrays[name] for name in arrays.files}
+            content = _read_npz(path)
+            for name, array in content.items():
+                if array.dtype.kind not in "fiuU":
+                    raise ValueError(f"{name} is of type {array.dtype}")
             checksum, meta = str(content.pop("checksum")), json.loads(str(content["meta"]))
             if meta["format"] != FORMAT:
                 raise ValueError(f"it has format {meta['format']}")
@@ -398,6 +410,14 @@ def _checksum(arrays: Mapping[str, AnyArray]) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
+
+
+def _read_npz(path: str | Path) -> dict[str, AnyArray]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of damaged headers
+        # `np.load` would leave the file that it opened itself open if it is damaged.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
 
 
 def _write_npz(path: Path, arrays: Mapping[str, AnyArray]) -> None:

@@ -95,7 +95,7 @@ class Transfer:
             safe = bool(version.validator) or self.pinned
             if safe and version.url == self.url and n_kept <= (version.total or n_kept):
                 return n_kept, version
-        except (OSError, TypeError, ValueError):
+        except (OSError, RecursionError, TypeError, ValueError):
             pass  # there is no partial file, or the record of its version is damaged
         return 0, _Version(self.url)
 

@@ -28,6 +28,8 @@ DEEP = ["-" * 100_000 + "1", "(" * 5000, "[" * 5000 + "]" * 5000, "1" + "+1" * 5
         ("12:30", "12:30"),
         ("b'x'", "b'x'"),
         ("...", "..."),
+        ("{[]}", "{[]}"),  # a set of a list: Python raises a TypeError
+        ("{[]: 1}", "{[]: 1}"),
         ("1j", "1j"),
         ("CMAB-Tabular-v0", "CMAB-Tabular-v0"),
         (r"'C:\d'", r"C:\d"),
@@ -65,6 +67,7 @@ def test_keyword_arguments_are_read(text, keywords):
     [
         ("B=1, B=2", "B= is given twice"),
         ("B=1/0", "the value of B= is neither a number nor a word"),
+        ("B={[]}", "the value of B= is neither"),
         ("B=__import__('os')", "the value of B= is neither"),
         *((each, "expected name") for each in ("5", "B=", "**{'B': 1}", "*[1]", "B=1)(", ")(B=1")),
         *((each, "expected name") for each in DEEP[:4]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 import zipfile
 from collections.abc import Mapping
 from os.path import isfile
@@ -17,6 +18,7 @@ from typing import Any, BinaryIO
 from cmab_gym import checks
 from cmab_gym.agents.rl.extra import stable_baselines3
 from cmab_gym.files import UnreadableError, reading, write_whole
+from cmab_gym.text import quoted
 
 _DESCRIPTION, _WEIGHTS = "cmab_gym.json", "policy.pth"
 _FORMAT = 1
@@ -54,8 +56,8 @@ def read_description(path: Path) -> dict[str, Any]:
             description = dict(json.loads(archive.read(_DESCRIPTION)))
         if description["format"] != _FORMAT:
             raise UnreadableError(
-                f"{path} has the format {description['format']!r}: expected {_FORMAT}; another "
-                "version of cmab-gym wrote it, train again"
+                f"{path} has the format {quoted(description['format'])}: expected {_FORMAT}; "
+                "another version of cmab-gym wrote it, train again"
             )
         for name in ("width", "horizon"):
             checks.whole_number(name, description[name], 1)
@@ -95,7 +97,9 @@ def read_weights(file: BinaryIO) -> dict[str, Any]:
     """
     import torch
 
-    weights = dict(torch.load(file, map_location="cpu", weights_only=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of damaged files, which are refused
+        weights = dict(torch.load(file, map_location="cpu", weights_only=True))
     if not all(torch.isfinite(value).all() for value in weights.values()):
         raise ValueError("some are not finite")
     return weights

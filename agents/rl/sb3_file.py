@@ -19,8 +19,10 @@ from cmab_gym import checks
 from cmab_gym.agents.rl.extra import stable_baselines3
 from cmab_gym.agents.rl.model_file import read_weights
 from cmab_gym.files import UnreadableError, reading
+from cmab_gym.text import quoted, shortened
 
 _DESCRIPTION, _WEIGHTS = "data", "policy.pth"
+_SHOWN = 200  # characters of a name in the file
 _EXPECTED = "expected PPO, A2C or DQN with 'MlpPolicy', saved by stable-baselines3"
 
 
@@ -82,7 +84,7 @@ def is_sb3_file(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return {_DESCRIPTION, _WEIGHTS} <= set(archive.namelist())
-    except (OSError, ValueError, zipfile.BadZipFile):
+    except Exception:  # zipfile raises many kinds for damaged files
         return False
 
 
@@ -100,7 +102,9 @@ def read_sb3_file(path: Path) -> SavedModel:
             file = io.BytesIO(archive.read(_WEIGHTS))
         module = str(data["policy_class"]["__module__"])
         if module not in _KINDS:
-            raise UnreadableError(f"{path} holds a policy of {module}: {_EXPECTED}")
+            raise UnreadableError(
+                f"{path} holds a policy of {shortened(module, _SHOWN)}: {_EXPECTED}"
+            )
         kind, kwargs = _KINDS[module], data["policy_kwargs"]
         constant = _check_spaces(path, data["observation_space"], data["action_space"])
         if kwargs.get("features_extractor_class", _FLATTEN) != _FLATTEN:
@@ -127,8 +131,8 @@ def _activation(path: Path, text: Any, default: str) -> str:
     found = re.fullmatch(r"<class 'torch\.nn\.modules\.\w+\.(\w+)'>", str(text))
     if found is None or found[1] not in _ACTIVATIONS:
         raise UnreadableError(
-            f"{path} has the activation function {text}: expected one of torch.nn's "
-            f"{', '.join(_ACTIVATIONS)}"
+            f"{path} has the activation function {shortened(str(text), _SHOWN)}: expected one of "
+            f"torch.nn's {', '.join(_ACTIVATIONS)}"
         )
     return found[1]
 
@@ -142,12 +146,14 @@ def _check_spaces(path: Path, observation: Mapping[str, Any], action: Mapping[st
     # Of "<class 'gymnasium.spaces.box.Box'>" the last word.
     seen, done = (re.findall(r"\w+", space[":type:"])[-1] for space in (observation, action))
     if done != "Discrete" or int(action.get("start", 0)) != 0:
-        raise UnreadableError(f"{path} has actions in {done}: expected Discrete(K), one for an arm")
+        raise UnreadableError(
+            f"{path} has actions in {shortened(done, _SHOWN)}: expected Discrete(K), one for an arm"
+        )
     constant = seen == "Discrete" and int(observation["n"]) == 1
     if not constant and (seen != "Box" or len(observation["_shape"]) != 1):
         raise UnreadableError(
-            f"{path} has observations in {seen}: expected a Box of one dimension, such as that of "
-            "HistoryObservation, or the environments' own Discrete(1)"
+            f"{path} has observations in {shortened(seen, _SHOWN)}: expected a Box of one "
+            "dimension, such as that of HistoryObservation, or the environments' own Discrete(1)"
         )
     return constant
 
@@ -169,7 +175,7 @@ def _network(path: Path, kind: _Kind, activation: str, weights: Mapping[str, Any
         if not re.fullmatch(rf"({kind.layers})\.(weight|bias)|{kind.others}", key)
     ]
     if strange or not own:
-        found = f"the weights {strange[0]!r}" if strange else "no weights of layers"
+        found = f"the weights {quoted(strange[0], _SHOWN)}" if strange else "no weights of layers"
         raise UnreadableError(f"{path} has {found}: {_EXPECTED}")
     layers: list[Any] = []
     for name in own:

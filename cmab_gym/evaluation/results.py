@@ -288,7 +288,7 @@ class Results:
             "low": float(final.mean()) - half,
             "high": float(final.mean()) + half,
             "best_arm_share": float(run.best_arm_pulls[:, -1].mean() / rounds),
-            "rounds_per_second": final.size * rounds / run.seconds,
+            "rounds_per_second": final.size * rounds / run.seconds if run.seconds else float("nan"),
             "area": float(area_under(self.checkpoints, run.regret).mean()),
             "reward": float(run.reward[:, -1].mean()) if run.reward.size else float("nan"),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -11,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, BoolArray
 from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.arm_pulls import ArmPulls
 from cmab_gym.evaluation.parquet import Lists, read_metadata, read_table, write_table
 from cmab_gym.files import reading, write_all
+from cmab_gym.text import quoted
 
 TABLE, MANIFEST = "results.parquet", "manifest.json"
 UNFINISHED, RUN = "unfinished", "run.json"  # folder of states; what they belong to
@@ -84,16 +87,17 @@ def read(folder: Path) -> tuple[tuple[int, ...], tuple[AgentRun, ...], dict[str,
         schema = manifest.pop("schema", 1)
     if schema not in range(1, SCHEMA + 1):
         raise ValueError(
-            f"{path} has schema {schema!r}: expected {SCHEMA} or less; a newer version of cmab-gym "
-            "wrote it, so upgrade this one"
+            f"{path} has schema {quoted(schema)}: expected {SCHEMA} or less; a newer version of "
+            "cmab-gym wrote it, so upgrade this one"
         )
     with reading(str(path), _EXPECTED):
-        checkpoints = tuple(manifest.pop("checkpoints"))
+        checkpoints = _rounds(manifest.pop("checkpoints"))
         own = {
             name: manifest.pop(name, {})
             for name in ("agent_seconds", "failures", "agent_peak_memory", "n_arms")
         }
-        first, labels = manifest.get("first_trial", 0), own["agent_seconds"]
+        first = checks.whole_number("first_trial", manifest.get("first_trial", 0), 0)
+        labels = dict(own["agent_seconds"])
         runs = tuple(_run(label, columns, checkpoints, own, first) for label in labels)
         if digest != _digest(text, runs):
             raise ValueError("it does not match its checksum")
@@ -155,18 +159,28 @@ def _run(
         known = values if not np.isnan(values).any() else np.empty((len(values), 0))
         return known.astype(dtype)
 
-    return AgentRun(
+    run = AgentRun(
         label,
         array("regret", float),
         array("best_arm_pulls", np.int64),
-        own["agent_seconds"][label],
-        own["failures"].get(label, ""),
+        checks.number_between("agent_seconds", own["agent_seconds"][label], 0, math.inf),
+        str(own["failures"].get(label, "")),
         first_trial,
         reward=array("reward", float),
         competitive=array("competitive", np.int64),
         pulls=_pulls(columns, rows, len(checkpoints), own["n_arms"]),
-        peak_memory=own["agent_peak_memory"].get(label, 0),
+        peak_memory=checks.whole_number("memory", own["agent_peak_memory"].get(label, 0), 0),
     )
+    if not run.failure and (not run.regret.size or run.regret.shape != run.best_arm_pulls.shape):
+        raise ValueError(f"agent {label!r} has no failure, and not all numbers of its trials")
+    return run
+
+
+def _rounds(values: Iterable[Any]) -> tuple[int, ...]:
+    """Return checkpoints, which must be rounds from 1 on that increase."""
+    rounds = tuple(checks.whole_number("checkpoints", each, 1) for each in values)
+    checks.increasing("checkpoints", rounds)
+    return rounds
 
 
 def _pulls(
@@ -181,6 +195,9 @@ def _pulls(
         return None
     chosen = np.repeat(rows, np.maximum(lengths, 0))
     values = [columns[name].values[chosen] for name in _LISTS]
+    arms = values[0]
+    if not (arms.min() >= 0 and arms.max() < checks.whole_number("n_arms", n_arms, 1)):
+        raise ValueError(f"arms are from {arms.min()} to {arms.max()}, of {n_arms}")
     return ArmPulls(len(own), n_arms, np.repeat(np.arange(len(own)), own), *values)
 
 

@@ -3,11 +3,12 @@
 import gzip
 import os
 import re
+import struct
 import zipfile
 
 import pytest
 
-from cmab_gym.envs_data import ReadOptions, archive, read_ratings
+from cmab_gym.envs_data import ReadOptions, archive, kinds, read_ratings
 
 CSV = b"user_id,book_id,rating\n1,2,3\n"
 
@@ -107,3 +108,25 @@ def test_a_column_with_a_name_that_is_too_long_is_an_error_of_its_own(tmp_path, 
     path.write_text("u,i,r," + "x" * 140_000 + "\n1,2,3,4\n")
     with pytest.raises(ValueError, match=r"r.csv line 1 begins with 'u,i.* more than 131,072 char"):
         read_ratings(path, options)
+
+
+def test_a_member_without_a_name_is_a_file(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        member = zipfile.ZipInfo("x")
+        member.filename = ""
+        made.writestr(member, "y")
+        made.writestr("ratings.csv", CSV)
+    assert read_ratings(path).stars.tolist() == [3]
+
+
+def test_a_part_of_an_archive_in_several_files_is_refused(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("ratings.csv", CSV)
+    content = path.read_bytes()
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 1, 0, 2)  # of the second of two files
+    path.write_bytes(content[:-22] + locator + content[-22:])
+    assert kinds.misfit(path, "a.zip").startswith("not a whole zip archive")
+    with pytest.raises(ValueError, match=r"a\.zip is a damaged zip archive"):
+        read_ratings(path)

@@ -260,9 +260,10 @@ def test_an_interrupt_before_the_check_keeps_the_whole_file(site, pinned, monkey
     assert len(site.requests) == 1
 
 
-def test_a_partial_file_of_an_unknown_version_is_discarded(site, pinned, folder):
+@pytest.mark.parametrize("version", ["[", "[" * 100_000, "{}", '{"url": 1, "total": "x"}'])
+def test_a_partial_file_of_an_unknown_version_is_discarded(version, site, pinned, folder):
     (folder / "own.zip.partial").write_bytes(b"nonsense")
-    (folder / "own.zip.partial.json").write_text("[")
+    (folder / "own.zip.partial.json").write_text(version)
     assert fetch(pinned).read_bytes() == CONTENT
     assert site.requested_ranges == [None]
 

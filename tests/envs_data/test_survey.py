@@ -1,12 +1,14 @@
 """Surveys, compared with tables computed by hand."""
 
 import gc
+import zipfile
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from cmab_gym.envs_data import Method, Ratings, Split, Survey, listed_arms, take_survey
+from cmab_gym.envs_data import survey as survey_module
 
 # Of these few ratings most pseudo-rewards are unknown.
 pytestmark = pytest.mark.filterwarnings("ignore::cmab_gym.envs_data.SparseSurveyWarning")
@@ -185,6 +187,42 @@ def test_a_changed_table_is_detected(tmp_path):
         Survey.load(path)
     np.savez(path, **content)
     assert Survey.load(path).reward_unit == "stars"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("reward_support", [-1e308, 0, 1, 2, 1e308], "expected numbers of size up to 1e\\+100"),
+        ("training_counts", -1.0, r"training_counts holds -1 to -1: expected counts"),
+        ("test_counts", np.inf, "test_counts holds inf to inf: expected counts"),
+        ("test_counts", 1e95, "test_counts holds 1e\\+95 to 1e\\+95: expected counts"),
+        ("training_counts", 0.0, "training_counts holds only 0"),
+        ("test_counts", 1j, "test_counts is of type complex128"),
+        ("arm_names", True, "arm_names is of type bool"),
+    ],
+)
+def test_wrong_content_with_the_right_checksum_is_refused(name, value, message, tmp_path):
+    path = tmp_path / "s.npz"
+    survey_of().save(path)
+    with np.load(path) as arrays:
+        content = {each: arrays[each] for each in arrays.files if each != "checksum"}
+    content[name] = np.broadcast_to(np.array(value), content[name].shape)
+    content["checksum"] = np.array(survey_module._checksum(content))
+    np.savez(path, **content)
+    with pytest.raises(ValueError, match=rf"s\.npz cannot be read .*{message}"):
+        Survey.load(path)
+
+
+def test_a_damaged_header_is_refused_without_a_warning(tmp_path):
+    path = tmp_path / "s.npz"
+    survey_of().save(path)
+    with zipfile.ZipFile(path) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    with zipfile.ZipFile(path, "w") as new:
+        for name, content in members.items():
+            # Python 2 wrote long integers so; NumPy warns of them.
+            new.writestr(name, content.replace(b"'shape': (2, ", b"'shape':(2L, "))
+    assert Survey.load(path).test_counts.shape == (2, 5)  # pytest makes warnings errors
 
 
 def test_a_survey_makes_a_bandit():

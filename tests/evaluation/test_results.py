@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from waiting import LIMIT
 
-from cmab_gym.evaluation import AgentRun, Results, evaluate
+from cmab_gym.evaluation import AgentRun, Results, evaluate, parquet, results_file
 from cmab_gym.files import write_csv, write_whole
 from cmab_gym.text import display_width
 
@@ -74,6 +74,37 @@ def test_no_damaged_byte_of_a_table_is_read(tmp_path):
         with contextlib.suppress(ValueError):
             # Some bytes say nothing, such as the name of the library that wrote the file.
             assert_array_equal(Results.load(saved).regret("ucb"), numbers)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("first_trial", "x"),
+        ("checkpoints", []),
+        ("checkpoints", [10, 5]),
+        ("checkpoints", ["a", "b"]),
+        ("agent_seconds", {"ucb": None}),
+        ("agent_seconds", {"other": 1.0}),
+        ("agent_seconds", 5),
+        ("agent_peak_memory", {"ucb": "much"}),
+        ("n_arms", 1),
+    ],
+)
+def test_a_wrong_manifest_with_the_right_checksum_is_refused(key, value, tmp_path, monkeypatch):
+    saved = evaluate("CMAB-Tabular-v0", ["ucb"], 10, 2, checkpoints=2).save(tmp_path)
+    path = saved / results_file.TABLE
+    columns, metadata = parquet.read_table(path)
+    manifest = {**json.loads(metadata[results_file._TEXT]), key: value}
+    metadata[results_file._TEXT] = json.dumps(manifest)
+    parquet.write_table(path, columns, metadata)
+    monkeypatch.setattr(results_file, "_digest", lambda *_: metadata[results_file._DIGEST])
+    with pytest.raises(ValueError, match=r"results\.parquet cannot be read"):
+        Results.load(saved)
+
+
+def test_an_agent_that_took_no_time_has_no_speed():
+    run = AgentRun("a", np.ones((2, 1)), np.ones((2, 1), dtype=np.int64), 0.0)
+    assert np.isnan(Results((1,), (run,), {}).summary()["rounds_per_second"].iloc[0])
 
 
 # Saves the run in `new` over a copy of the one in `old`, again and again, each time in a process

@@ -179,6 +179,36 @@ def _torch_saved(torch, thing):
     return buffer.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("policy_class", {"__module__": "m" * 9999}),
+        ("policy_kwargs", {"activation_fn": "a" * 9999}),
+        ("action_space", {":type:": "s" * 9999}),
+        ("observation_space", {":type:": "s" * 9999}),
+    ],
+)
+def test_long_texts_of_a_file_are_shortened_in_errors(part, change, tmp_path):
+    path = tmp_path / "model.zip"
+    save(path)
+    changed(path, lambda data: data[part].update(change))
+    with pytest.raises(ValueError, match=r"model\.zip ") as refused:
+        make_agent(str(path))
+    assert len(str(refused.value)) < 1000
+
+
+def test_weights_of_another_protocol_are_refused_without_a_warning(tmp_path):
+    path = tmp_path / "model.zip"
+    save(path)
+    with zipfile.ZipFile(path) as archive:
+        data = archive.read("data")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data", data)
+        archive.writestr("policy.pth", pickle.dumps(5, protocol=0))
+    with pytest.raises(ValueError, match=r"model\.zip cannot be read"):
+        make_agent(str(path))
+
+
 def test_what_cannot_be_rebuilt_is_refused(tmp_path):
     import torch
     from stable_baselines3.common.policies import ActorCriticPolicy
