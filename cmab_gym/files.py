@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from glob import escape
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 _BLOCK = 1 << 20  # bytes
@@ -110,6 +112,21 @@ def check_plain(path: Path) -> None:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         kind = "link" if path.is_symlink() else "folder" if path.is_dir() else "device"
         raise ValueError(f"{path} is a {kind}: expected a file, or nothing; delete it")
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """Read the arrays in an npz file, without loading any pickle.
+
+    Raises:
+        Exception: of NumPy, zipfile and others; the file is damaged, or something else.
+    """
+    import numpy as np
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of damaged headers
+        # `np.load` would leave the file that it opened itself open if it is damaged.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
 
 
 def write_csv(path: Path, frame: pd.DataFrame) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator
 
 from cmab_gym.arrays import AnyArray
-from cmab_gym.files import reading, write_whole
+from cmab_gym.files import read_arrays, reading, write_whole
 
 _TEXT = "json"  # the name of the JSON text among the arrays of a file
 # A JSON object with one of these keys alone stands for something that JSON does not have.
@@ -163,11 +163,8 @@ def read_state(path: Path) -> Any:
         FileNotFoundError: the file does not exist.
         ValueError: it is damaged, or something else.
     """
-    with (
-        reading(str(path), "expected the state of an unfinished run; delete it"),
-        path.open("rb") as file,
-        np.load(file, allow_pickle=False) as arrays,
-    ):
+    with reading(str(path), "expected the state of an unfinished run; delete it"):
+        arrays = read_arrays(path)
         return _decoded(json.loads(arrays[_TEXT].tobytes()), arrays)
 
 

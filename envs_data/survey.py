@@ -33,7 +33,7 @@ from cmab_gym.envs_data.unknown import (
     unknown_note,
     unknown_share,
 )
-from cmab_gym.files import reading, write_whole
+from cmab_gym.files import read_arrays, reading, write_whole
 from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import mask_and_pad
@@ -177,7 +177,7 @@ class Survey:
         if not isfile(path):
             raise FileNotFoundError(f"{path} is not a file: expected a survey (.npz)")
         with reading(str(path), f"expected a survey of format {FORMAT}; rebuild it"):
-            content = _read_npz(path)
+            content = read_arrays(Path(path))
             for name, array in content.items():
                 if array.dtype.kind not in "fiuU":
                     raise ValueError(f"{name} is of type {array.dtype}")
@@ -410,14 +410,6 @@ def _checksum(arrays: Mapping[str, AnyArray]) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
-
-
-def _read_npz(path: str | Path) -> dict[str, AnyArray]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of damaged headers
-        # `np.load` would leave the file that it opened itself open if it is damaged.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
 
 
 def _write_npz(path: Path, arrays: Mapping[str, AnyArray]) -> None:

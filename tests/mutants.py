@@ -4,6 +4,7 @@ import gzip
 import json
 import zipfile
 
+import numpy as np
 import pandas as pd
 
 from cmab_gym import evaluate
@@ -12,6 +13,7 @@ from cmab_gym.envs_data import ReadOptions, Survey, bundled_survey, read_ratings
 from cmab_gym.envs_data.bundle import SurveySpec
 from cmab_gym.evaluation import Results
 from cmab_gym.evaluation.sweep_tasks import Sweep
+from cmab_gym.state import read_state, write_state
 
 ROWS = [(user, item, 1 + (user * item) % 5) for user in range(1, 40) for item in range(1, 9)]
 CSV = "user_id,book_id,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in ROWS)
@@ -27,6 +29,9 @@ seeds: [0, 1]
 trials: &n 5
 rounds: *n
 """
+
+
+STATE = {"rounds": 3, "parts": {"pulls": np.ones((2, 3)), "last": (1, [None, {4: "x"}])}}
 
 
 def archive_as(compression):
@@ -66,6 +71,7 @@ KINDS = {
     "bzip2.zip": (archive_as(zipfile.ZIP_BZIP2), read_ratings),
     "lzma.zip": (archive_as(zipfile.ZIP_LZMA), read_ratings),
     "survey.npz": (bundled_survey(SurveySpec("goodreads", "book", 0.5)).save, Survey.load),
+    "state.npz": (lambda path: write_state(path, STATE), read_state),
     "results.parquet": (results_folder, lambda path: Results.load(path.parent)),
     "model.zip": (model_file, read_description),
     "sweep.yaml": (lambda path: path.write_text(SWEEP), lambda path: Sweep.from_file(path).tasks()),

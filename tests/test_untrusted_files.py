@@ -22,6 +22,7 @@ from cmab_gym.envs_data import ReadOptions, Survey, read_ratings
 from cmab_gym.evaluation import Results
 from cmab_gym.evaluation.sweep_tasks import Sweep
 from cmab_gym.literals import read_value
+from cmab_gym.state import read_state
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FOLDERS = ("cmab_gym", "agents", "envs_data")
@@ -45,9 +46,12 @@ ALLOWED = {
     ("cmab_gym/evaluation/processes.py", "subprocess"): "starts Python with `worker.serve`",
     ("cmab_gym/evaluation/local.py", "cloudpickle"): OWN_PROCESSES,
     ("cmab_gym/evaluation/cluster.py", "cloudpickle"): OWN_PROCESSES,
+    ("cmab_gym/grading/submission.py", "subprocess"): "runs students' agents apart",
+    ("cmab_gym/grading/child.py", "exec_module"): USERS_CODE,
     ("agents/loading.py", "exec_module"): USERS_CODE,
     ("agents/loading.py", "import_module"): USERS_CODE,
     ("agents/rl/extra.py", "import_module"): "stable_baselines3",
+    ("cmab_gym/report/page.py", "import_module"): "packages of the extra, by their names",
     ("cmab_gym/__init__.py", "import_module"): "modules of this package, by a table of names",
 }
 
@@ -112,7 +116,8 @@ class Bomb:
 
 
 def pickled_survey(path):
-    np.savez(path, pseudo_rewards=np.array([Bomb()], dtype=object), meta=np.array("{}"))
+    objects = np.array([Bomb()], dtype=object)
+    np.savez(path, pseudo_rewards=objects, json=objects, meta=np.array("{}"))
 
 
 def described_by_pickle(path):
@@ -195,6 +200,7 @@ def read_sweep(path):
 
 HOSTILE_FILES = {
     "an array of objects": (pickled_survey, "survey.npz", Survey.load),
+    "a state with objects": (pickled_survey, "state.npz", read_state),
     "a pickle as description": (described_by_pickle, "model.zip", make_agent),
     "a tag": (tagged, "sweep.yaml", read_sweep),
     "a call in an agent's name": (an_agent_that_calls, "sweep.yaml", read_sweep),

@@ -21,7 +21,7 @@ from cmab_gym import evaluate
 from cmab_gym.agents.make import agent_factory, name_and_parameters
 from cmab_gym.agents.registry import agent_names
 from cmab_gym.agents.rl.model_file import read_description
-from cmab_gym.envs_data import ReadOptions, Survey, survey
+from cmab_gym.envs_data import ReadOptions, Survey, read_ratings, survey
 from cmab_gym.envs_data.archive import open_files
 from cmab_gym.envs_data.formats import find_layout
 from cmab_gym.envs_data.items import read_items
@@ -72,6 +72,7 @@ def all_targets(folder: Path) -> dict[str, Callable[[], Target]]:
         "options": lambda: Target(lambda given: ReadOptions(**given), strategy=_options()),
         "sweep": lambda: _of_file(folder / "sweep.yaml", read_sweep_file, *_SWEEPS),
         "sweep with values": lambda: _sweep_of_values(folder / "values.yaml"),
+        "table of cells": lambda: _table_of_cells(folder / "cells.csv"),
         "text encoding": lambda: _of_file(folder / "text.csv", _prepare, *_TEXTS),
         "layout": lambda: _of_file(folder / "ratings.any", _layout, *_TABLES),
         "zip members": lambda: _of_file(folder / "all.zip", _members, *_zips()),
@@ -108,7 +109,7 @@ def _of_file(path: Path, read: Callable[[Path], Any], *seeds: bytes, **more: Any
 def _of_kind(path: Path, kind: str) -> Target:
     write, read = mutants.KINDS[kind]
     write(path)
-    is_archive = zipfile.is_zipfile(path)
+    is_archive = zipfile.is_zipfile(path) or kind.endswith(".gz")
     return _of_file(path, read, path.read_bytes(), archive=is_archive, largest=1 << 20)
 
 
@@ -200,6 +201,55 @@ _SWEEPS = (
     b"? a\n: |\n  text\n  more\nb: >-\n  folded\nc: !!python/object:os.system x\n",
     b"%YAML 1.2\n---\n{a: [&x 1, *x], b: \"\\u263a\\x41\", <<: {c: ~}}\n...\n",
 )  # fmt: skip
+
+
+_CELLS = st.one_of(
+    st.text(st.characters(codec="utf-8"), max_size=6),
+    st.sampled_from(
+        [
+            "1",
+            "2",
+            "5",
+            "4.5",
+            "-0",
+            "nan",
+            "inf",
+            "1e400",
+            "007",
+            "1_0",
+            "true",
+            "",
+            " ",
+            '"',
+            "\\",
+            "\0",
+        ]
+    ),
+)
+
+
+def _table_of_cells(path: Path) -> Target:
+    """Draw tables of odd cells, and how they are written and read."""
+    tables = st.tuples(
+        st.lists(st.lists(_CELLS, min_size=2, max_size=5), min_size=1, max_size=6),
+        st.sampled_from([",", ";", "\t", "::", "|"]),
+        st.sampled_from(["", "user_id,book_id,rating\n", "userId,movieId,rating,timestamp\n"]),
+        st.sampled_from(["", '"']),
+        st.sampled_from(["\n", "\r\n", "\r"]),
+        st.sampled_from(["raise", "skip"]),
+        st.sampled_from(["utf-8", "utf-16", "latin-1"]),
+    )
+
+    def read(drawn: Any) -> None:
+        rows, separator, header, quote, end, on_error, encoding = drawn
+        lines = [separator.join(f"{quote}{cell}{quote}" for cell in row) for row in rows]
+        text = header.replace(",", separator).replace("\n", end) + end.join(lines)
+        path.write_bytes(text.encode(encoding, "replace"))
+        columns = (0, 1, 2) if not header else tuple(header.strip().split(",")[:3])
+        given = {"separator": separator, "encoding": encoding, "on_error": on_error}
+        read_ratings(path, ReadOptions(*columns, **given))
+
+    return Target(read, strategy=tables, names=path.name)
 
 
 def _sweep_of_values(path: Path) -> Target:
