@@ -137,6 +137,11 @@ HOSTILE = {
         acting("import os\nos.open('x', os.O_CREAT | os.O_WRONLY)"),
         "may not write files",
     ),
+    "deletes a file": (acting("import os\nos.remove('/nowhere')"), "may not change files"),
+    "raises its limits": (
+        acting("import resource\nresource.setrlimit(resource.RLIMIT_AS, (-1, -1))"),
+        "may not change its limits",
+    ),
     "reads a file": (acting("open('/etc/passwd').read()"), "may not read files other than its own"),
     "imports the package": ("import cmab_gym\nAgent = int", "may not import cmab_gym"),
     "monkeypatches the package": (

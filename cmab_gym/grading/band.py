@@ -18,11 +18,22 @@ from functools import cache
 import numpy as np
 
 from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.grading.assignment import Assignment
 
 FALSE_ALARMS = 1e-3  # the most correct submissions that lose points by chance
 REFERENCE_TRIALS = 200
 GROUPS = 99_999  # drawn at random
 _CHUNK = 10_000
+
+
+def checkpoints(rounds: int) -> tuple[int, ...]:
+    """Return the rounds after which regret is compared."""
+    return tuple(sorted({max(rounds // 10, 1), rounds}))
+
+
+def share_of(assignment: Assignment) -> float:
+    """Return the probability of a false alarm that each comparison of an assignment may have."""
+    return FALSE_ALARMS / (len(assignment.instances) * len(checkpoints(assignment.rounds)))
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from cmab_gym.agents.loading import load_target
 from cmab_gym.grading.assignment import Assignment, Instance
 from cmab_gym.grading.mistakes import C_UCB_MISTAKES, UCB_MISTAKES
 
-_INDEPENDENT, _TABULAR, _MOVIELENS = (
-    *("CMAB-Independent-v0", "CMAB-Tabular-v0", "CMAB-MovieLens-v0"),
-)
+_INDEPENDENT = "CMAB-Independent-v0"
+_TABULAR = "CMAB-Tabular-v0"
+_MOVIELENS = "CMAB-MovieLens-v0"
 
 _UCB_TEXT = """\
 UCB1. Pull every arm once first. Then pull the arm with the largest index
@@ -68,6 +68,8 @@ _HIDDEN_REWARDS = Instance(
     drawn="problem_seed",
 )
 
+_HIDDEN_GENRES = Instance("hidden genres", _MOVIELENS, {"task": "genre"}, True, True)
+
 ASSIGNMENTS: Mapping[str, Assignment] = MappingProxyType(
     {
         assignment.name: assignment
@@ -103,7 +105,7 @@ ASSIGNMENTS: Mapping[str, Assignment] = MappingProxyType(
                 "ts",
                 _TS_TEXT,
                 "ts",
-                (_COINS, _HIDDEN_COINS, _HIDDEN_REWARDS),
+                (_COINS, _HIDDEN_COINS, _HIDDEN_GENRES),
                 kind="band",
                 rounds=500,
                 trials=20,
@@ -112,7 +114,7 @@ ASSIGNMENTS: Mapping[str, Assignment] = MappingProxyType(
                 "epsilon-greedy",
                 _EPSILON_GREEDY_TEXT,
                 "epsilon-greedy",
-                (_COINS, _HIDDEN_COINS, _HIDDEN_REWARDS),
+                (_COINS, _HIDDEN_COINS, _HIDDEN_GENRES),
                 kind="band",
                 rounds=500,
                 trials=20,

@@ -29,7 +29,13 @@ REFUSED = {
         "start another process",
     ),
     **dict.fromkeys(("subprocess.Popen", "pty.spawn"), "start another process"),
-    "os.kill": "send signals",
+    **dict.fromkeys(("os.kill", "os.killpg"), "send signals"),
+    **dict.fromkeys(
+        ("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.truncate"),
+        "change files",
+    ),
+    **dict.fromkeys(("os.link", "os.symlink", "os.utime", "shutil.rmtree"), "change files"),
+    **dict.fromkeys(("resource.setrlimit", "resource.prlimit"), "change its limits"),
     **dict.fromkeys(
         ("socket.__new__", "socket.connect", "socket.bind", "socket.getaddrinfo"), "use the network"
     ),

@@ -4,7 +4,8 @@ The reference sees the arms and rewards of the submission, so that a wrong arm h
 for the rounds before it. An arm is right if its index is the largest, up to rounding errors. Ties
 go to the lowest arm. That is demanded only of arms that gave the same rewards in the same order,
 such as none: between others, a submission that keeps running means may see a rounding error where
-one that keeps sums sees a tie.
+one that keeps sums sees a tie. For the same reason an arm of a C-Bandit may be pulled or left alone
+if only rounding decides whether it is competitive.
 """
 
 from __future__ import annotations
@@ -95,8 +96,10 @@ def first_wrong_round(agent: IndexAgent, trial: Trial) -> WrongRound | None:
     """
     seen: list[list[float]] = [[] for _ in range(trial.problem.n_arms)]
     steps = _steps(agent, trial)
-    for t, (arm, reward, best) in enumerate(zip(trial.arms, trial.rewards, steps, strict=True)):
-        lower = [k for k in np.flatnonzero(best[:arm]).tolist() if seen[k] == seen[arm]]
+    for t, (arm, reward, step) in enumerate(zip(trial.arms, trial.rewards, steps, strict=True)):
+        best, surely = step
+        same = np.flatnonzero((best & surely)[:arm]).tolist()
+        lower = [k for k in same if seen[k] == seen[arm]]
         if not best[arm] or lower:
             history, allowed = agent.history, agent.allowed_arms()
             right = best.copy()
@@ -126,23 +129,23 @@ def _explains(mistake: Mistake, trial: Trial) -> bool:
     agent = agent_factory(mistake.agent)()
     assert isinstance(agent, IndexAgent)  # noqa: S101
     steps = _steps(agent, trial)
-    return all(best[arm] for arm, best in zip(trial.arms, steps, strict=True))
+    return all(best[arm] for arm, (best, _) in zip(trial.arms, steps, strict=True))
 
 
-def _steps(agent: IndexAgent, trial: Trial) -> Iterator[BoolArray]:
-    """Yield, before each round, which arms have the largest index, bool (K,)."""
+def _steps(agent: IndexAgent, trial: Trial) -> Iterator[tuple[BoolArray, BoolArray]]:
+    """Yield `_best_arms` before each round."""
     agent.reset(trial.problem, 1, LowestOfTies())
     for arm, reward in zip(trial.arms, trial.rewards, strict=True):
         yield _best_arms(agent)
         agent.update(np.array([arm]), np.array([reward]))
 
 
-def _best_arms(agent: IndexAgent) -> BoolArray:
-    """Return the arms whose index may be the largest, given rounding errors."""
+def _best_arms(agent: IndexAgent) -> tuple[BoolArray, BoolArray]:
+    """Return the arms whose index may be the largest, and those that are surely allowed."""
     index, slack = agent.indices()[0], agent.history.problem.tolerance
     surely, perhaps = _allowed(agent, slack)
     best: BoolArray = perhaps & (index >= np.where(surely, index, -np.inf).max() - slack)
-    return best
+    return best, surely
 
 
 def _allowed(agent: IndexAgent, slack: float) -> tuple[BoolArray, BoolArray]:

@@ -18,7 +18,7 @@ from cmab_gym.arrays import FloatArray
 from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.evaluation.evaluate import evaluate
 from cmab_gym.grading.assignment import Assignment, Instance
-from cmab_gym.grading.band import FALSE_ALARMS, REFERENCE_TRIALS, band
+from cmab_gym.grading.band import REFERENCE_TRIALS, band, checkpoints, share_of
 from cmab_gym.grading.exact import first_wrong_round, likely_mistakes
 from cmab_gym.grading.submission import Limits, Submission, SubmissionError, check_user
 from cmab_gym.grading.trials import Trial, play_trial
@@ -129,34 +129,40 @@ class Grader:
         Args:
             path: the student's file.
         """
-        deadline = time.monotonic() + self.limits.seconds
-        outcomes = tuple(self._outcome(bandit, Path(path), deadline) for bandit in self._bandits)
-        return Grade(str(path), self.assignment.name, self.seed, outcomes)
+        outcomes, left = [], self.limits.seconds
+        for bandit in self._bandits:
+            start = time.monotonic()
+            try:
+                played: list[Trial] | SubmissionError = self._play(bandit, Path(path), start + left)
+            except SubmissionError as error:
+                played = error
+            left -= time.monotonic() - start  # the grader's own work below does not count
+            outcomes.append(self._outcome(bandit, played))
+        return Grade(str(path), self.assignment.name, self.seed, tuple(outcomes))
 
-    def _outcome(self, bandit: _Bandit, path: Path, deadline: float) -> Outcome:
+    def _play(self, bandit: _Bandit, path: Path, deadline: float) -> list[Trial]:
+        given, shuffled = self.assignment, bandit.instance.shuffled
+        # A process for each test: what it keeps cannot help, or harm, in the others.
+        with Submission(path, self.limits, deadline, self.user) as submission:
+            return [
+                play_trial(submission, bandit.model, given.rounds, bandit.seed, i, shuffled)
+                for i in range(given.trials)
+            ]
+
+    def _outcome(self, bandit: _Bandit, played: list[Trial] | SubmissionError) -> Outcome:
         given, instance = self.assignment, bandit.instance
         most = given.points / len(given.instances)
-        try:
-            # A process for each test: what it keeps cannot help, or harm, in the others.
-            with Submission(path, self.limits, deadline, self.user) as submission:
-                trials = [
-                    play_trial(
-                        *(submission, bandit.model, given.rounds, bandit.seed, i),
-                        instance.shuffled,
-                    )
-                    for i in range(given.trials)
-                ]
-        except SubmissionError as error:
-            return Outcome(instance.name, instance.hidden, 0.0, most, f"Error: {error}.")
-        wrong = bandit.what_is_wrong(trials)
+        if isinstance(played, SubmissionError):
+            return Outcome(instance.name, instance.hidden, 0.0, most, f"Error: {played}.")
+        wrong = bandit.what_is_wrong(played)
         return Outcome(
             instance.name,
             instance.hidden,
             0.0 if wrong else most,
             most,
             wrong or "Correct.",
-            float(np.mean([trial.regret[-1] for trial in trials])),
-            sum(trial.seconds for trial in trials) / (given.rounds * given.trials),
+            float(np.mean([trial.regret[-1] for trial in played])),
+            sum(trial.seconds for trial in played) / (given.rounds * given.trials),
             bandit.reference_seconds(),
         )
 
@@ -188,9 +194,8 @@ class _Bandit:
         return ""
 
     def _outside_the_band(self, trials: list[Trial]) -> str:
-        given, at = self._assignment, self._checkpoints()
-        share = FALSE_ALARMS / (len(given.instances) * len(at))
-        for column, t in enumerate(at):
+        given, share = self._assignment, share_of(self._assignment)
+        for column, t in enumerate(checkpoints(given.rounds)):
             own = np.array([trial.regret[t - 1] for trial in trials])
             reference = self._reference_regret()[:, column]
             found = band(own, reference, share, both_sides=given.kind == "band")
@@ -205,10 +210,6 @@ class _Bandit:
                 )
         return ""
 
-    def _checkpoints(self) -> tuple[int, ...]:
-        rounds = self._assignment.rounds
-        return tuple(sorted({max(rounds // 10, 1), rounds}))
-
     def _evaluate_reference(self) -> FloatArray:
         """Return the regret of the reference in trials that no submission plays."""
         given = self._assignment
@@ -219,7 +220,7 @@ class _Bandit:
             trials=REFERENCE_TRIALS,
             seed=self.seed,
             env_kwargs=self.instance.kwargs(self.seed),
-            checkpoints=self._checkpoints(),
+            checkpoints=checkpoints(given.rounds),
             first_trial=given.trials,
             record_pulls=False,
         )

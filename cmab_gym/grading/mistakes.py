@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.random import Generator
 
 from cmab_gym.agents.correlated.c_bandit import CBandit
 from cmab_gym.agents.index_agent import IndexAgent
@@ -14,6 +15,7 @@ from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.arrays import FloatArray
 from cmab_gym.grading.assignment import Mistake
 from cmab_gym.history import History
+from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams
 
 Formula = Callable[[History], FloatArray]
@@ -134,6 +136,24 @@ _POLICIES = (
     ),
 )
 
+
+class _Transposed(CBandit):
+    """Reads the pseudo-reward of arm k given arm l where that of arm l given arm k belongs."""
+
+    def reset(
+        self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
+    ) -> None:
+        """Begin new trials: see `IndexAgent.reset`."""
+        swapped = BanditProblem(
+            problem.pseudo_rewards.swapaxes(0, 1),
+            problem.reward_support,
+            problem.reward_bounds,
+            problem.reward_edges,
+            horizon=problem.horizon,
+        )
+        super().reset(swapped, trials, rng)
+
+
 UCB_MISTAKES = tuple(Mistake(sentence, IndexAgent(policy)) for sentence, policy in _POLICIES)
 C_UCB_MISTAKES = (
     Mistake("it is UCB: the pseudo-rewards rule no arm out", IndexAgent(UCB())),
@@ -149,6 +169,10 @@ C_UCB_MISTAKES = (
     Mistake(
         "arms with few pulls rule others out: only significant arms do, those with n_k >= t / K",
         CBandit(UCB(), log_factor=1e-9),
+    ),
+    Mistake(
+        "the arms of the pseudo-rewards are swapped: pseudo_rewards[l, k] is of arm l given arm k",
+        _Transposed(UCB()),
     ),
     *(Mistake(sentence, CBandit(policy)) for sentence, policy in _POLICIES),
 )

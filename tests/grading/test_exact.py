@@ -1,5 +1,7 @@
 """Right agents get all points; wrong ones read where they went wrong, and why."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from submissions import C_UCB, COINS, RUNNING_MEANS, UCB
@@ -113,6 +115,22 @@ def test_c_ucb_that_is_ucb_is_recognised(grade):
     ).outcomes
     assert "not competitive  <- pulled" in outcome.feedback
     assert "Likely mistake: it is UCB" in outcome.feedback
+
+
+def test_c_ucb_may_add_any_one_of_several_best_arms_to_the_competitive_ones(grade):
+    # In round 10 of a trial five significant arms share the best mean. Only some are competitive.
+    padded = replace(STARS, env_kwargs={"task": "genre", "pad": 0.2})
+    for seed in range(6):
+        found = grade(C_UCB, reference="c-ucb", instances=(padded,), rounds=60, trials=3, seed=seed)
+        assert found.score == 10, found.outcomes[0].feedback
+
+
+def test_pseudo_rewards_that_are_read_the_wrong_way_round_are_recognised(grade):
+    transposed = C_UCB.replace("pseudo_rewards[:, arm, j]", "pseudo_rewards[arm, :, j]")
+    (outcome,) = grade(
+        transposed, reference="c-ucb", instances=(TABLE,), mistakes=C_UCB_MISTAKES
+    ).outcomes
+    assert "Likely mistake: the arms of the pseudo-rewards are swapped" in outcome.feedback
 
 
 def test_an_agent_without_an_index_cannot_be_graded_exactly(grade):
