@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import warnings
-import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from os.path import isfile
@@ -33,7 +31,7 @@ from cmab_gym.envs_data.unknown import (
     unknown_note,
     unknown_share,
 )
-from cmab_gym.files import read_arrays, reading, write_whole
+from cmab_gym.files import read_arrays, reading, write_arrays
 from cmab_gym.models.histogram import HistogramModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import mask_and_pad
@@ -164,7 +162,7 @@ class Survey:
             **({} if self.classes is None else self.classes.arrays),
         }
         arrays["checksum"] = np.array(_checksum(arrays))
-        write_whole(Path(path), lambda part: _write_npz(part, arrays))
+        write_arrays(Path(path), arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Survey:
@@ -410,17 +408,3 @@ def _checksum(arrays: Mapping[str, AnyArray]) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
-
-
-def _write_npz(path: Path, arrays: Mapping[str, AnyArray]) -> None:
-    """Write an `.npz` file whose bytes depend on nothing but the arrays.
-
-    The zip headers that `np.savez` writes depend on the version of Python.
-    """
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in arrays.items():
-            content = io.BytesIO()
-            np.lib.format.write_array(content, np.asarray(array, order="C"), allow_pickle=False)
-            member = zipfile.ZipInfo(f"{name}.npy")  # with a fixed date, in 1980
-            member.create_system = 3
-            archive.writestr(member, content.getvalue())

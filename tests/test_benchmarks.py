@@ -36,6 +36,23 @@ def test_the_page_on_correlations_has_its_tables():
         assert f"<!-- {name} -->\n\n| " in text
 
 
+def test_the_page_of_the_leaderboard_shows_the_checked_in_records(monkeypatch):
+    import leaderboard
+
+    from cmab_gym.leaderboard import BUNDLED, SUITE, Records
+
+    # Fewer resamples: the intervals are not compared.
+    records, board = Records.load(BUNDLED, SUITE), leaderboard.leaderboard
+    monkeypatch.setattr(leaderboard, "leaderboard", lambda given: board(given, n_resamples=100))
+    for name, table in leaderboard.tables(records).items():
+        if name == "made":
+            continue
+        made = [line.split(" | ") for line in table.splitlines()[2:]]
+        shown = leaderboard.page.rows(name, leaderboard.PAGE)
+        assert [row[1] for row in shown] == [row[1] for row in made]
+        assert len(shown) > 5
+
+
 def test_rivals_have_a_setting_for_each_combination_and_rows_of_others_stay():
     import correlations
 

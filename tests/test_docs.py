@@ -34,6 +34,7 @@ INSTALLS = ("run", "test")  # marks of the blocks that make a virtual environmen
 SHORTER = {
     " --jobs 2": "",
     "c-ucb tc-ucb": "c-ucb tc-ucb --trials 10 --rounds 500",
+    "leaderboard my_agent.py:EpsilonGreedy": "leaderboard my_agent.py:EpsilonGreedy --quick",
     "reproduce 5a 11 --quick": "reproduce 5a --rounds 40 --trials 2 --jobs 1",
     "--parameters published": "--parameters published --trials 10",
     "horizon=50, render_mode": "horizon=5, render_mode",

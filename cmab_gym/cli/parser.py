@@ -68,6 +68,9 @@ def parser() -> argparse.ArgumentParser:
     _add_compare(commands.add_parser("compare", help="say which agents differ, from saved results"))
     _add_plot(commands.add_parser("plot", help="draw pictures of saved results"))
     _add_report(commands.add_parser("report", help="write a page about saved results"))
+    _add_leaderboard(
+        commands.add_parser("leaderboard", help="rank agents by their regret on the standard suite")
+    )
     _add_train(commands.add_parser("train", help="train an agent in advance (needs the extra rl)"))
     _add_reproduce(commands.add_parser("reproduce", help="run the paper's experiments and compare"))
     _add_inspect(
@@ -298,6 +301,47 @@ def _add_report(report: argparse.ArgumentParser) -> None:
     )
     _add_quiet(report)
     report.set_defaults(command="report:run", option_of={"path": "--out"})
+
+
+def _add_leaderboard(board: argparse.ArgumentParser) -> None:
+    board.add_argument(
+        "agents",
+        nargs="*",
+        action=AddAgents,
+        metavar="AGENT",
+        help="agents to rank among the built-in ones, as for `run --agents`; only those that the "
+        "checked-in table does not have are played (default: print that table)",
+    )
+    board.add_argument(
+        "--quick",
+        action="store_true",
+        help="4 tasks, 5 trials of 100 rounds, and few built-in agents: to try the command",
+    )
+    board.add_argument(
+        "--replay",
+        action="store_true",
+        help="play the built-in agents too, in place of the checked-in table (ten minutes)",
+    )
+    _add_jobs(board, 1)
+    board.add_argument(
+        "--resamples",
+        type=whole("--resamples", 100),
+        default=1000,
+        metavar="N",
+        help="resamples of the bootstrap (default 1000)",
+    )
+    board.add_argument(
+        "--out",
+        default="leaderboard",
+        help="folder for the table, the pictures and the runs; runs that are finished there are "
+        "not repeated (default leaderboard)",
+    )
+    _add_quiet(board)
+    _add_json(board)
+    board.set_defaults(
+        command="leaderboard:run",
+        option_of={"n_jobs": "--jobs", "n_resamples": "--resamples"},
+    )
 
 
 def _add_train(train: argparse.ArgumentParser) -> None:

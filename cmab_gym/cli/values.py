@@ -83,8 +83,9 @@ class AddAgents(argparse.Action):
         agents = [*(getattr(namespace, self.dest) or ()), *values]
         for agent in agents:
             if agents.count(agent) > 1:
+                where = option or self.metavar
                 raise UsageError(
-                    f"{option}: {quote(agent)} is given twice: expected each agent once; to "
+                    f"{where}: {quote(agent)} is given twice: expected each agent once; to "
                     "compare parameters, give them in parentheses, such as 'ucb(B=2)'"
                 )
         setattr(namespace, self.dest, agents)

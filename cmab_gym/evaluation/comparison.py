@@ -218,15 +218,28 @@ def describe(regret: FloatArray) -> dict[str, float]:
         trials; "5 %", "25 %", "50 %", "75 %" and "95 %", quantiles; "worst_tenth", the mean of the
         worst tenth of the trials (at least one).
     """
-    ordered = np.sort(regret)
-    cut, worst = len(regret) // 4, -(-len(regret) // 10)
+    ordered, worst = np.sort(regret), -(-len(regret) // 10)
     quantiles = zip(QUANTILES, np.quantile(regret, QUANTILES), strict=True)
     return {
         "mean": float(regret.mean()),
-        "iqm": float(ordered[cut : len(regret) - cut].mean()),
+        "iqm": float(interquartile_mean(regret)),
         **{f"{100 * share:.0f} %": float(value) for share, value in quantiles},
         "worst_tenth": float(ordered[-worst:].mean()),
     }
+
+
+def interquartile_mean(values: FloatArray) -> FloatArray:
+    """Return the mean over the last axis without the lowest and the highest quarter.
+
+    A quarter of n values is n // 4 of them.
+
+    Examples:
+        >>> float(interquartile_mean(np.array([100.0, 1, 2, 3, 4, 0])))
+        2.5
+    """
+    count = values.shape[-1]
+    middle: FloatArray = np.sort(values, axis=-1)[..., count // 4 : count - count // 4]
+    return middle.mean(axis=-1)  # type: ignore[no-any-return]
 
 
 def _mean_difference(first: FloatArray, second: FloatArray, axis: int) -> FloatArray:

@@ -17,7 +17,7 @@ from cmab_gym.text import drawn
 _COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
-_GREY = "0.6"
+GREY = "0.6"
 _MOST_COLOURED = 8  # agents; of more, only the best are coloured
 _BEST = 5
 _LABEL = 50  # columns of a terminal, at most
@@ -69,13 +69,20 @@ def drawn_agents(
     position = 0  # of the colour, the dashes and the marker
     for run, name in zip(runs, names, strict=True):
         if run.label in chosen:
-            colour, dash = _COLOURS[position % len(_COLOURS)], _DASHES[position % len(_DASHES)]
-            marker = _MARKERS[position % len(_MARKERS)]
-            agents.append(DrawnAgent(run, name, colour, dash, marker, highlighted=True))
+            agents.append(DrawnAgent(run, name, *look(position), highlighted=True))
             position += 1
         else:
-            agents.append(DrawnAgent(run, name, _GREY, "-", None, highlighted=False))
+            agents.append(DrawnAgent(run, name, GREY, "-", None, highlighted=False))
     return agents
+
+
+def look(position: int) -> tuple[str, Any, str]:
+    """Return the colour, dashes and marker of a highlighted curve."""
+    return (
+        _COLOURS[position % len(_COLOURS)],
+        _DASHES[position % len(_DASHES)],
+        _MARKERS[position % len(_MARKERS)],
+    )
 
 
 def _best(runs: Sequence[AgentRun]) -> set[str]:

@@ -1,0 +1,105 @@
+"""`cmab-gym leaderboard`: rank agents by their regret on the standard suite."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmab_gym.cli.errors import AGENT_FAILED, OK
+from cmab_gym.cli.output_folder import output_folder
+from cmab_gym.cli.tables import print_table, progress_bar, say
+from cmab_gym.files import write_csv
+from cmab_gym.leaderboard import (
+    BUNDLED,
+    QUICK,
+    SUITE,
+    Records,
+    Suite,
+    built_in_agents,
+    leaderboard,
+    play,
+    plot_profile,
+    plot_ranks,
+)
+from cmab_gym.leaderboard.board import neighbours
+from cmab_gym.leaderboard.suite import QUICK_AGENTS
+from cmab_gym.leaderboard.tables import other_cells, ranked_cells
+from cmab_gym.text import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CSV, RECORDS, PROFILE, RANKS = "leaderboard.csv", "records.npz", "profile.png", "ranks.png"
+_RUNS = "runs"  # folder in that of `--out`
+_LEGEND = (
+    "Regret is divided by that expected of random pulls: 0 is the best arm in every round, 1 is "
+    "random pulls. IQM: interquartile mean over all trials of all tasks; places: 95 % interval of "
+    "the place; tables to control: the mean on these tasks; µs: microseconds per round."
+)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Play the given agents on the suite, rank them among the built-in ones, and write files.
+
+    Returns:
+        1 if a given agent failed on a task, else 0.
+    """
+    suite = QUICK if chosen.quick else SUITE
+    out = output_folder(chosen.out)
+    if chosen.quick:
+        known, built_in = None, list(QUICK_AGENTS)
+    elif chosen.replay:
+        known, built_in = None, built_in_agents()
+    else:
+        known, built_in = Records.load(BUNDLED, suite), []
+    names = dict.fromkeys([*built_in, *chosen.agents])
+    new = [name for name in names if known is None or name not in known.agents]
+    records = _with(known, new, suite, out / _RUNS, chosen.jobs)
+    table = leaderboard(records, n_resamples=chosen.resamples)
+    records.save(out / RECORDS)
+    write_csv(out / CSV, table)
+    plot_profile(records, out / PROFILE, chosen.agents)
+    plot_ranks(records, out / RANKS, chosen.agents)
+    _print_board(table)
+    given = [name for name in new if name in chosen.agents]
+    code = _print_given(records, table, given, chosen.resamples)
+    say(f"written to {out}")
+    return code
+
+
+def _with(known: Records | None, new: list[str], suite: Suite, out: Path, n_jobs: int) -> Records:
+    """Play new agents and add them to known records."""
+    if not new and known is not None:
+        return known
+    total = len(new) * len(suite.tasks) * suite.rounds * suite.trials
+    with progress_bar("running", total, "rounds") as advance:
+        note = partial(say, stderr=True)
+        played = play(new, suite, out, n_jobs, progress=advance, say=note)
+    return played if known is None else known + played
+
+
+def _print_board(table: pd.DataFrame) -> None:
+    """Print the ranked agents, and the others below."""
+    ranked, others = table[table["place"].notna()], table[table["place"].isna()]
+    print_table(*ranked_cells(ranked), text=["agent"])
+    say(f"\n{_LEGEND}\n")
+    if len(others):
+        print_table(*other_cells(others), text=["agent", "not ranked"])
+        say("\nWould be: the place of this regret among the ranked agents on the same tasks.\n")
+
+
+def _print_given(records: Records, table: pd.DataFrame, new: list[str], resamples: int) -> int:
+    """Say how the rows of the given agents were made, and which agents are next to them."""
+    code = OK
+    made = dict(zip(table["name"], table["made"], strict=True))
+    for row in (row for row in records.rows if row.agent in new):
+        if row.agent in made:
+            say(shown(f"made by: {made[row.agent]}"))
+        for sentence in neighbours(records, table, row.agent, n_resamples=resamples):
+            say(shown(sentence))
+        if row.failure:
+            code = AGENT_FAILED
+            say(shown(f"{row.agent} does not play all tasks: {row.failure}"), stderr=True)
+    return code
