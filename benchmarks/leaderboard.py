@@ -21,6 +21,7 @@ from process import HERE
 from cmab_gym import make_agent
 from cmab_gym.agents.registry import INDEX_AGENTS, agents_by_idea, is_policy
 from cmab_gym.evaluation.batch import find_environment, make_environment
+from cmab_gym.evaluation.tables import Table
 from cmab_gym.leaderboard import (
     BUNDLED,
     SUITE,
@@ -74,10 +75,8 @@ def tables(records: Records) -> dict[str, str]:
     }
 
 
-def _table(cells: tuple[tuple[str, ...], list[tuple[str, ...]]]) -> str:
-    header, rows = cells
-    at = header.index("agent")
-    return page.markdown([header, *((*row[:at], f"`{row[at]}`", *row[at + 1 :]) for row in rows)])
+def _table(table: Table) -> str:
+    return page.markdown([table.header, *((f"`{name}`", *rest) for name, *rest in table.rows)])
 
 
 def suite_rows() -> Iterator[tuple[str, ...]]:

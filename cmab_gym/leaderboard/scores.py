@@ -67,7 +67,7 @@ def places(values: FloatArray) -> FloatArray:
     """
     from scipy.stats import rankdata
 
-    place: FloatArray = rankdata(values, method="min", axis=-1)
+    place: FloatArray = rankdata(values, method="min", axis=-1).astype(np.float64)
     return place
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from cmab_gym.evaluation.tables import Table
 from cmab_gym.leaderboard.suite import FAMILIES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Table = tuple[tuple[str, ...], list[tuple[str, ...]]]  # the header and the rows
-
 
 def ranked_cells(table: pd.DataFrame) -> Table:
-    """Return the header and the cells of the agents that have a place."""
+    """Return the table of the agents that have a place."""
     header = (
-        "place",
         "agent",
+        "place",
         "IQM",
         "95 % interval",
         "places",
@@ -28,8 +27,8 @@ def ranked_cells(table: pd.DataFrame) -> Table:
     )
     rows = [
         (
-            f"{row['place']:.0f}",
             str(row["agent"]),
+            f"{row['place']:.0f}",
             f"{row['iqm']:.3f}",
             f"{row['low']:.3f} to {row['high']:.3f}",
             f"{row['place_low']:.0f} to {row['place_high']:.0f}",
@@ -40,11 +39,11 @@ def ranked_cells(table: pd.DataFrame) -> Table:
         )
         for row in table.to_dict("records")
     ]
-    return header, rows
+    return Table(header, rows)
 
 
 def other_cells(table: pd.DataFrame) -> Table:
-    """Return the header and the cells of the agents that have no place."""
+    """Return the table of the agents that have no place."""
     header = ("agent", "tasks", "IQM", "95 % interval", "would be", *FAMILIES, "µs", "not ranked")
     rows = [
         (
@@ -59,7 +58,7 @@ def other_cells(table: pd.DataFrame) -> Table:
         )
         for row in table.to_dict("records")
     ]
-    return header, rows
+    return Table(header, rows)
 
 
 def _cell(value: float, form: str) -> str:

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmab_gym.cli.errors import AGENT_FAILED, OK
+from cmab_gym.cli.documents import print_document
+from cmab_gym.cli.errors import AGENT_FAILED, OK, print_error
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.tables import print_table, progress_bar, say
 from cmab_gym.files import write_csv
@@ -66,6 +67,9 @@ def run(chosen: argparse.Namespace) -> int:
     given = [name for name in new if name in chosen.agents]
     code = _print_given(records, table, given, chosen.resamples)
     say(f"written to {out}")
+    about = {"tasks": len(suite.tasks), "rounds": suite.rounds, "trials": suite.trials}
+    document = {"out": str(out), **about, "agents": table.to_dict("records")}
+    print_document("leaderboard", document)
     return code
 
 
@@ -101,5 +105,5 @@ def _print_given(records: Records, table: pd.DataFrame, new: list[str], resample
             say(shown(sentence))
         if row.failure:
             code = AGENT_FAILED
-            say(shown(f"{row.agent} does not play all tasks: {row.failure}"), stderr=True)
+            print_error(f"{row.agent} does not play all tasks: {row.failure}")
     return code
