@@ -313,6 +313,13 @@ def _add_leaderboard(board: argparse.ArgumentParser) -> None:
         "checked-in table does not have are played (default: print that table)",
     )
     board.add_argument(
+        "--by",
+        choices=("iqm", "mean"),
+        default="iqm",
+        help="what decides the place: iqm, the interquartile mean of normalised regret, or its "
+        "mean (default iqm)",
+    )
+    board.add_argument(
         "--quick",
         action="store_true",
         help="4 tasks, 5 trials of 100 rounds, and few built-in agents: to try the command",

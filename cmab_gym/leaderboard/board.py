@@ -11,7 +11,15 @@ from cmab_gym import checks
 from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.evaluation.results import short_labels
 from cmab_gym.leaderboard.records import Records, Row
-from cmab_gym.leaderboard.scores import interval, overall, places, resampled, task_ranks, wins
+from cmab_gym.leaderboard.scores import (
+    STATISTICS,
+    interval,
+    mean,
+    places,
+    resampled,
+    task_ranks,
+    wins,
+)
 from cmab_gym.leaderboard.suite import FAMILIES
 
 if TYPE_CHECKING:
@@ -20,7 +28,9 @@ if TYPE_CHECKING:
 RESAMPLES = 1000
 
 
-def leaderboard(records: Records, *, n_resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+def leaderboard(
+    records: Records, *, by: str = "iqm", n_resamples: int = RESAMPLES, seed: int = 0
+) -> pd.DataFrame:
     """Rank agents, the best first; then those without a place.
 
     Agents that play all tasks and are told nothing more have a place. Others have none; of those
@@ -28,23 +38,25 @@ def leaderboard(records: Records, *, n_resamples: int = RESAMPLES, seed: int = 0
 
     Args:
         records: of the agents.
+        by: "iqm" or "mean": what of the normalised regret decides the place.
         n_resamples: resamples of the bootstrap, 100 or more.
         seed: decides the resamples.
 
     Returns:
         One row for each agent that played a task. Columns: place and would_be, NaN if there is
         none; agent, its short name, and name, that in the records; tasks, how many it played; iqm,
-        the interquartile mean of its normalised regret over all trials of these tasks, and low and
-        high, its 95 % interval; place_low and place_high, the 95 % interval of the place; mean;
-        mean_rank over tasks, by mean regret; the mean in each family of tasks, under the family's
-        name; microseconds per round of a trial; told, what it was told more; missing, why it does
-        not play all tasks; and made, how the row was made.
+        the interquartile mean of its normalised regret over all trials of these tasks, and mean;
+        low and high, the 95 % interval of the one that decides the place; place_low and place_high,
+        that of the place; mean_rank over tasks, by mean regret; the mean in each family of tasks,
+        under the family's name; microseconds per round of a trial; told, what it was told more;
+        missing, why it does not play all tasks; and made, how the row was made.
 
     Raises:
         ValueError: no agent played all tasks, or an argument is out of range.
     """
     import pandas as pd
 
+    checks.choice("by", by, STATISTICS)
     n_resamples = checks.whole_number("n_resamples", n_resamples, 100)
     seed = checks.whole_number("seed", seed, 0)
     labels = dict(zip(records.agents, short_labels(records.agents), strict=True))
@@ -52,10 +64,10 @@ def leaderboard(records: Records, *, n_resamples: int = RESAMPLES, seed: int = 0
     if not ranked:
         raise ValueError("no agent played all tasks: expected at least one; see their failures")
     others = [row for row in records.rows if row not in ranked and row.played.any()]
-    scores = _scores(ranked, ranked, n_resamples, seed)
+    scores = _scores(ranked, ranked, by, n_resamples, seed)
     for row in others:
         against = [] if row.told else ranked
-        (own,) = _scores([row], against, n_resamples, seed)
+        (own,) = _scores([row], against, by, n_resamples, seed)
         scores.append(own)
     table = pd.DataFrame(
         [
@@ -66,7 +78,7 @@ def leaderboard(records: Records, *, n_resamples: int = RESAMPLES, seed: int = 0
     full = table["tasks"] == len(records.suite.tasks)
     return (
         table.assign(some=~full)
-        .sort_values(["place", "some", "iqm", "agent"], na_position="last")
+        .sort_values(["place", "some", by, "agent"], na_position="last")
         .drop(columns="some")
         .reset_index(drop=True)
     )
@@ -78,13 +90,14 @@ def ranked_rows(records: Records) -> list[Row]:
 
 
 def _scores(
-    rows: Sequence[Row], ranked: Sequence[Row], n_resamples: int, seed: int
+    rows: Sequence[Row], ranked: Sequence[Row], by: str, n_resamples: int, seed: int
 ) -> list[dict[str, Any]]:
     """Return the scores of rows that play the same tasks, and their places among ranked ones."""
     among = [*rows, *(row for row in ranked if row not in rows)]
     regret = stacked(among, rows[0].played)
-    iqm, samples = overall(regret), resampled(regret, overall, n_resamples, seed)
-    (low, high), place = interval(samples), places(iqm)
+    values = {name: statistic(regret) for name, statistic in STATISTICS.items()}
+    samples = resampled(regret, STATISTICS[by], n_resamples, seed)
+    (low, high), place = interval(samples), places(values[by])
     place_low, place_high = interval(places(samples))
     ranks = task_ranks(regret).mean(axis=1)
     has_place, compared = rows[0] in ranked, bool(ranked)
@@ -93,12 +106,11 @@ def _scores(
             "place": place[i] if has_place else np.nan,
             "would_be": place[i] if compared and not has_place else np.nan,
             "tasks": int(rows[0].played.sum()),
-            "iqm": iqm[i],
+            **{name: value[i] for name, value in values.items()},
             "low": low[i],
             "high": high[i],
             "place_low": place_low[i] if compared else np.nan,
             "place_high": place_high[i] if compared else np.nan,
-            "mean": regret[i].mean(),
             "mean_rank": ranks[i] if compared else np.nan,
         }
         for i in range(len(rows))
@@ -166,14 +178,9 @@ def neighbours(
     sentences = []
     for other in order[max(at - 1, 0) : at] + order[at + 1 : at + 2]:
         better = wins(rows[agent].regret, rows[other].regret)[np.newaxis]
-        low, high = interval(resampled(better, _mean, n_resamples, seed))
+        low, high = interval(resampled(better, mean, n_resamples, seed))
         sentences.append(
             f"{labels[agent]} has less regret than {labels[other]} in {100 * better.mean():.0f} % "
             f"of the trials ({100 * low[0]:.0f} to {100 * high[0]:.0f} %; ties count one half)"
         )
     return sentences
-
-
-def _mean(regret: FloatArray) -> FloatArray:
-    mean: FloatArray = regret.mean(axis=(1, 2))
-    return mean

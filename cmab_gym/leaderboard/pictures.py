@@ -12,7 +12,7 @@ from cmab_gym.evaluation.plots.agents import GREY, drawn_labels, look
 from cmab_gym.evaluation.plots.figure import new_figure, save_figure
 from cmab_gym.leaderboard.board import ranked_rows, stacked
 from cmab_gym.leaderboard.records import Records
-from cmab_gym.leaderboard.scores import interval, overall, profile, resampled, task_ranks
+from cmab_gym.leaderboard.scores import STATISTICS, interval, profile, resampled, task_ranks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +25,7 @@ _POINT, _BOX, _GIVEN = "#0072B2", "0.15", "#D55E00"
 
 
 def plot_profile(
-    records: Records, path: str | Path | None = None, given: Sequence[str] = ()
+    records: Records, path: str | Path | None = None, given: Sequence[str] = (), by: str = "iqm"
 ) -> Figure:
     """Plot the share of trials of all tasks whose normalised regret is at most so much.
 
@@ -33,11 +33,12 @@ def plot_profile(
         records: of the agents; those that have a place are drawn.
         path: file to write; None writes none.
         given: agents to colour, next to the three best and the paper's; the others are grey.
+        by: as for `leaderboard`.
     """
     rows = ranked_rows(records)
     regret = stacked(rows, rows[0].played)
-    iqm = overall(regret)
-    best = {rows[i].agent for i in np.argsort(iqm, kind="stable")[:_BEST]}
+    score = STATISTICS[by](regret)
+    best = {rows[i].agent for i in np.argsort(score, kind="stable")[:_BEST]}
     levels = np.geomspace(1e-3, 1.5, 150)
     curves = profile(regret, levels)
     figure = new_figure(7.5, 4.8)
@@ -46,7 +47,7 @@ def plot_profile(
     coloured = [i for i, row in enumerate(rows) if row.agent in {*best, *_KNOWN, *given}]
     for i in set(range(len(rows))) - {*coloured}:
         axes.plot(levels, curves[i], color=GREY, linewidth=0.5, alpha=0.6, zorder=1)
-    for position, i in enumerate(sorted(coloured, key=lambda i: iqm[i])):
+    for position, i in enumerate(sorted(coloured, key=lambda i: score[i])):
         colour, dash, marker = look(position)
         band = resampled(regret[[i]], lambda own: profile(own, levels), _RESAMPLES, 0)[:, 0]
         axes.fill_between(levels, *interval(band), color=colour, alpha=0.15, linewidth=0)
@@ -71,7 +72,7 @@ def plot_profile(
 
 
 def plot_ranks(
-    records: Records, path: str | Path | None = None, given: Sequence[str] = ()
+    records: Records, path: str | Path | None = None, given: Sequence[str] = (), by: str = "iqm"
 ) -> Figure:
     """Plot the rank of each agent on each task as a point, with a box of quartiles.
 
@@ -79,10 +80,11 @@ def plot_ranks(
         records: of the agents; of those that have a place, the best 30 and `given` are drawn.
         path: file to write; None writes none.
         given: agents to draw in another colour.
+        by: as for `leaderboard`.
     """
     rows = ranked_rows(records)
     regret = stacked(rows, rows[0].played)
-    ranks, order = task_ranks(regret), np.argsort(overall(regret), kind="stable")
+    ranks, order = task_ranks(regret), np.argsort(STATISTICS[by](regret), kind="stable")
     chosen = [i for at, i in enumerate(order) if at < _ROWS or rows[i].agent in given]
     figure = new_figure(7.5, 1.4 + 0.24 * len(chosen))
     axes = figure.add_subplot()

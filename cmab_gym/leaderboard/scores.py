@@ -9,7 +9,8 @@ In all functions `regret` is float64 (agents, tasks, trials), without NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -19,9 +20,21 @@ from cmab_gym.evaluation.comparison import interquartile_mean
 _TAILS = (0.025, 0.975)  # of all intervals, whose level is 95 %
 
 
-def overall(regret: FloatArray) -> FloatArray:
+def iqm(regret: FloatArray) -> FloatArray:
     """Return the interquartile mean over all trials of all tasks, float64 (agents,)."""
     return interquartile_mean(regret.reshape(len(regret), -1))
+
+
+def mean(regret: FloatArray) -> FloatArray:
+    """Return the mean over all trials of all tasks, float64 (agents,)."""
+    means: FloatArray = regret.mean(axis=(1, 2))
+    return means
+
+
+# What can decide the place.
+STATISTICS: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(
+    {"iqm": iqm, "mean": mean}
+)
 
 
 def resampled(

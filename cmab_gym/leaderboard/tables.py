@@ -11,16 +11,19 @@ from cmab_gym.leaderboard.suite import FAMILIES
 if TYPE_CHECKING:
     import pandas as pd
 
+_NAMES = {"iqm": "IQM", "mean": "mean"}
 
-def ranked_cells(table: pd.DataFrame) -> Table:
-    """Return the table of the agents that have a place."""
+
+def ranked_cells(table: pd.DataFrame, by: str = "iqm") -> Table:
+    """Return the table of the agents that have a place, with what decides it in front."""
+    first, second = (by, *(name for name in _NAMES if name != by))
     header = (
         "agent",
         "place",
-        "IQM",
+        _NAMES[first],
         "95 % interval",
         "places",
-        "mean",
+        _NAMES[second],
         "mean rank",
         *FAMILIES,
         "µs",
@@ -29,10 +32,10 @@ def ranked_cells(table: pd.DataFrame) -> Table:
         (
             str(row["agent"]),
             f"{row['place']:.0f}",
-            f"{row['iqm']:.3f}",
+            f"{row[first]:.3f}",
             f"{row['low']:.3f} to {row['high']:.3f}",
             f"{row['place_low']:.0f} to {row['place_high']:.0f}",
-            f"{row['mean']:.3f}",
+            f"{row[second]:.3f}",
             f"{row['mean_rank']:.1f}",
             *(_cell(row[family], ".2f") for family in FAMILIES),
             f"{row['microseconds']:.1f}",
@@ -42,14 +45,23 @@ def ranked_cells(table: pd.DataFrame) -> Table:
     return Table(header, rows)
 
 
-def other_cells(table: pd.DataFrame) -> Table:
+def other_cells(table: pd.DataFrame, by: str = "iqm") -> Table:
     """Return the table of the agents that have no place."""
-    header = ("agent", "tasks", "IQM", "95 % interval", "would be", *FAMILIES, "µs", "not ranked")
+    header = (
+        "agent",
+        "tasks",
+        _NAMES[by],
+        "95 % interval",
+        "would be",
+        *FAMILIES,
+        "µs",
+        "not ranked",
+    )
     rows = [
         (
             str(row["agent"]),
             f"{row['tasks']}",
-            f"{row['iqm']:.3f}",
+            f"{row[by]:.3f}",
             f"{row['low']:.3f} to {row['high']:.3f}",
             _cell(row["would_be"], ".0f"),
             *(_cell(row[family], ".2f") for family in FAMILIES),

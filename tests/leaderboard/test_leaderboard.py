@@ -25,6 +25,7 @@ from cmab_gym.leaderboard import (
 from cmab_gym.leaderboard import records as records_module
 from cmab_gym.leaderboard.board import neighbours
 from cmab_gym.leaderboard.suite import LEFT_OUT
+from cmab_gym.leaderboard.tables import ranked_cells
 from cmab_gym.paper import PANELS
 from cmab_gym.versions import NUMBERS
 
@@ -94,6 +95,22 @@ def test_planted_agents_get_their_places():
     assert "middle has less regret than worst in 100 % of the trials (100 to 100 %" in below
     with pytest.raises(ValueError, match="no agent played all tasks"):
         leaderboard(Records(TINY, np.ones(3), PLANTED.rows[4:]))
+
+
+def test_the_mean_counts_rare_failures_and_the_iqm_does_not():
+    steady, gambler = row("steady", 0.3), row("gambler", 0.1)
+    gambler.regret[:, 0] = 2.0
+    records = Records(TINY, np.ones(3), (steady, gambler))
+    by_iqm, by_mean = (leaderboard(records, by=by, n_resamples=100) for by in ("iqm", "mean"))
+    assert by_iqm["agent"].tolist() == ["gambler", "steady"]
+    assert by_mean["agent"].tolist() == ["steady", "gambler"]
+    assert_array_equal(by_mean["mean"], by_iqm["mean"][::-1])
+    assert by_mean["low"][1] < by_mean["mean"][1] < by_mean["high"][1]
+    assert ranked_cells(by_mean, "mean").header[2] == "mean"
+    labels = plot_ranks(records, by="mean").axes[0].get_yticklabels()
+    assert [label.get_text() for label in labels] == [" steady", " gambler"]
+    with pytest.raises(ValueError, match="unknown by 'median'"):
+        leaderboard(records, by="median")
 
 
 def test_regret_is_divided_by_that_of_random_pulls(tmp_path):

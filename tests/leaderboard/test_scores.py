@@ -14,10 +14,10 @@ REGRET = np.array(
 
 def test_the_interquartile_mean_leaves_out_a_quarter_of_all_trials_at_each_end():
     # Of 0.1 ... 0.7, 9.0 the middle four are 0.3 ... 0.6.
-    assert_allclose(scores.overall(REGRET), [0.45, (0.3 + 0.4 + 1 + 1) / 4])
+    assert_allclose(scores.iqm(REGRET), [0.45, (0.3 + 0.4 + 1 + 1) / 4])
     random = np.random.default_rng(0).random((3, 5, 7))
     trimmed = stats.trim_mean(random.reshape(3, -1), 0.25, axis=1)
-    assert_allclose(scores.overall(random), trimmed)
+    assert_allclose(scores.iqm(random), trimmed)
 
 
 def test_the_profile_counts_trials_up_to_a_level():
@@ -56,7 +56,7 @@ def test_pairing_makes_the_place_of_a_small_but_steady_difference_certain():
     rng = np.random.default_rng(2)
     noise = rng.exponential(size=(1, 4, 20))
     regret = np.concatenate([noise + 0.01, noise])
-    samples = scores.resampled(regret, scores.overall, 200, seed=0)
+    samples = scores.resampled(regret, scores.iqm, 200, seed=0)
     low, high = scores.interval(scores.places(samples))
     assert_array_equal([low, high], [[2, 1], [2, 1]])
     wide = scores.interval(samples)
@@ -70,10 +70,10 @@ def test_intervals_hold_the_true_value_as_often_as_they_say():
     def draw(rng, trials):
         return scale * rng.gamma(4, 0.25, size=(1, 6, trials))
 
-    (truth,) = scores.overall(draw(np.random.default_rng(0), 50_000))
+    (truth,) = scores.iqm(draw(np.random.default_rng(0), 50_000))
     held = 0
     for seed in range(150):
         regret = draw(np.random.default_rng(seed + 1), 20)
-        low, high = scores.interval(scores.resampled(regret, scores.overall, 150, seed))
+        low, high = scores.interval(scores.resampled(regret, scores.iqm, 150, seed))
         held += low[0] <= truth <= high[0]
     assert 126 <= held < 150

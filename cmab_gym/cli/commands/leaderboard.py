@@ -58,12 +58,12 @@ def run(chosen: argparse.Namespace) -> int:
     names = dict.fromkeys([*built_in, *chosen.agents])
     new = [name for name in names if known is None or name not in known.agents]
     records = _with(known, new, suite, out / _RUNS, chosen.jobs)
-    table = leaderboard(records, n_resamples=chosen.resamples)
+    table = leaderboard(records, by=chosen.by, n_resamples=chosen.resamples)
     records.save(out / RECORDS)
     write_csv(out / CSV, table)
-    plot_profile(records, out / PROFILE, chosen.agents)
-    plot_ranks(records, out / RANKS, chosen.agents)
-    _print_board(table)
+    plot_profile(records, out / PROFILE, chosen.agents, chosen.by)
+    plot_ranks(records, out / RANKS, chosen.agents, chosen.by)
+    _print_board(table, chosen.by)
     given = [name for name in new if name in chosen.agents]
     code = _print_given(records, table, given, chosen.resamples)
     say(f"written to {out}")
@@ -84,13 +84,13 @@ def _with(known: Records | None, new: list[str], suite: Suite, out: Path, n_jobs
     return played if known is None else known + played
 
 
-def _print_board(table: pd.DataFrame) -> None:
+def _print_board(table: pd.DataFrame, by: str) -> None:
     """Print the ranked agents, and the others below."""
     ranked, others = table[table["place"].notna()], table[table["place"].isna()]
-    print_table(*ranked_cells(ranked), text=["agent"])
+    print_table(*ranked_cells(ranked, by), text=["agent"])
     say(f"\n{_LEGEND}\n")
     if len(others):
-        print_table(*other_cells(others), text=["agent", "not ranked"])
+        print_table(*other_cells(others, by), text=["agent", "not ranked"])
         say("\nWould be: the place of this regret among the ranked agents on the same tasks.\n")
 
 
