@@ -31,6 +31,7 @@ from cmab_gym.envs_data.users import read_segments
 from cmab_gym.evaluation import Results, parquet, results_file
 from cmab_gym.evaluation.sweep_file import read_sweep_file
 from cmab_gym.evaluation.sweep_tasks import Sweep
+from cmab_gym.files import write_arrays
 from cmab_gym.literals import read_keywords, read_value
 
 
@@ -511,7 +512,7 @@ def _forged_survey(folder: Path) -> Callable[[Any], None]:
                 arrays[name] = _changed_array(arrays[name], how, values, anything)
         arrays["meta"] = np.array(json.dumps(meta, default=repr))
         arrays["checksum"] = np.array(survey._checksum(arrays))
-        survey._write_npz(path, arrays)
+        write_arrays(path, arrays)
         loaded = Survey.load(path)
         loaded.model(mask=0.5, pad=0.1)
 

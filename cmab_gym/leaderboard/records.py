@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cmab_gym.arrays import AnyArray, BoolArray, FloatArray
-from cmab_gym.files import reading, write_arrays
+from cmab_gym.files import read_arrays, reading, write_arrays
 from cmab_gym.leaderboard.suite import Suite
 from cmab_gym.versions import NUMBERS
 
@@ -134,9 +133,7 @@ class Records:
             ValueError: the file is damaged, or of another suite or other random numbers.
         """
         with reading(str(path), "expected a file of Records.save; record it again"):
-            content = BytesIO(Path(path).read_bytes())
-            with np.load(content, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in ("text", "scales", "regret", "seconds")}
+            arrays = read_arrays(Path(path))
             about = json.loads(arrays["text"].tobytes())
             rows = tuple(
                 Row(row["agent"], regret, seconds, row["made"], row["told"], row["failure"])
