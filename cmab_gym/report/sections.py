@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,10 +75,10 @@ def section_of(group: Sequence[Results], most_points: int, most_pairs: int) -> S
         most_pairs: the most rows of the table of all pairs.
     """
     results = _by_regret(pooled(group))
-    names = short_labels([run.label for run in results.finished])
+    names = [shown(name) for name in short_labels([run.label for run in results.finished])]
     summary = summary_table(results)
     comparison, notes = _compared(group)
-    pairs = comparison.pairs if comparison else ()
+    pairs = [_safe(pair) for pair in comparison.pairs] if comparison else []
     leading = [pair for pair in pairs if names[0] in (pair.first, pair.second)]
     leading.sort(key=lambda pair: names.index(_other(pair, names[0])))
     several = len(leading) < len(pairs) <= most_pairs
@@ -89,7 +89,7 @@ def section_of(group: Sequence[Results], most_points: int, most_pairs: int) -> S
         notes=[*notes, *_told_more(group)],
         summary=summary,
         leading=_in_words(leading),
-        pairs=_in_words(pairs if several else ()),
+        pairs=_in_words(pairs if several else []),
         regret=_regret(results, names, most_points),
         others=[
             _distribution(results, names, most_points),
@@ -128,6 +128,11 @@ def _compared(group: Sequence[Results]) -> tuple[Comparison | None, list[str]]:
         failures = [text for results in group for text in results.failures.values()]
         return None, [*dict.fromkeys(failures), f"The agents are not compared: {error}"]
     return comparison, list(comparison.notes)
+
+
+def _safe(pair: Pair) -> Pair:
+    """Return the pair with names that do not reorder the words after them."""
+    return replace(pair, first=shown(pair.first), second=shown(pair.second))
 
 
 def _other(pair: Pair, name: str) -> str:

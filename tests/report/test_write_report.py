@@ -101,6 +101,11 @@ def test_few_agents_few_trials_and_failures_are_told(tmp_path):
     assert not (tmp_path / "none.html").exists()
 
 
+def test_right_to_left_names_leave_the_words_after_them_in_place(tmp_path):
+    said = text_of(results_of(run("אב", [1.0]), run("b", [2.0])), tmp_path)
+    assert "\u200eאב\u200e and b: 1 trial cannot show a difference" in said
+
+
 def test_a_report_of_an_older_run_says_what_was_not_recorded(tmp_path):
     old = results_of(run("a", [1.0, 2.0]), run("b", [3.0, 5.0]))
     said = text_of(old, tmp_path)
