@@ -15,7 +15,8 @@ from cmab_gym.survey_factors import SurveyFactors
 # They are those of MovieLens 1M, with 50 to 2,000 films, for surveys whose segments are unknown.
 _ALONG_FACTORS, _OF_ONE_ARM = 0.04, 0.015
 _SHRINKAGE = 20.0  # ratings of average variance that are added to those of each arm
-_TASTE_STEPS, _SIZE_STEPS = 30, 300  # of the two EM algorithms, which change little by then
+# Steps of the two EM algorithms; ten times as many change loadings by up to 0.01.
+_TASTE_STEPS, _SIZE_STEPS = 30, 300
 _SMALLEST = 1e-3  # the least standard deviation of rewards, as a share of their range
 _NO_RATING = 1e12  # the variance of the mean of no rating
 

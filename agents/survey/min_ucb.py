@@ -40,7 +40,7 @@ class MinUCB:
     and less for arms whose gap is above twice the bias. If one does, none.
 
     Source: Cheung and Lyu (2024), Leveraging (biased) information: multi-armed bandits with offline
-    data, Algorithm 1, with the width of `ucb` instead of ln(4 K t^3 / delta) under the root.
+    data. Its MIN-UCB takes the smaller of these two bounds; the widths here are those of `ucb`.
     """
 
     ranks_unpulled: ClassVar[bool] = True

@@ -43,8 +43,8 @@ class VIDS:
     Guarantee: with beta = 1, if the model is right and without errors of sampling, Bayesian regret
     O(sqrt(K T ln K)), and less where arms are informative about others.
 
-    Source: Russo and Van Roy (2018), Learning to optimize via information-directed sampling,
-    Section 6.3 and Algorithm 6; that two arms are enough is their Proposition 6.
+    Source: Russo and Van Roy (2018), Learning to optimize via information-directed sampling, who
+    also show that two arms are enough.
     """
 
     ranks_unpulled: ClassVar[bool] = True
