@@ -87,11 +87,12 @@ class Block:
 
 def blocks_of(page):
     text = page.read_text(encoding="utf-8")
-    mark, code = r"(?:^<!-- ([^\n]+?) -->\n)?", r"^(```)(\w*)\n(.*?)^```$"
+    mark, code = r"(?:^<!-- ([^\n]+?) -->\n)?", r"^(```)([\w{}-]*)\n(.*?)^```$"
     fence = re.compile(mark + code, re.MULTILINE | re.DOTALL)
     return [
         Block(page, text.count("\n", 0, found.start(2)) + 1, found[1] or "", found[3], found[4])
         for found in fence.finditer(text)
+        if not found[3].startswith("{")  # a directive of Sphinx
     ]
 
 
@@ -149,7 +150,7 @@ def run_python(block):
 
 def run_commands(text):
     for line in text.replace("\\\n", " ").splitlines():
-        program, *arguments = shlex.split(line)
+        program, *arguments = shlex.split(line.partition(" > ")[0])
         assert program == "cmab-gym"
         assert main(arguments) == 0, line
 
@@ -190,7 +191,8 @@ def install_command(mark):
 
 
 def test_there_are_exactly_two_commands_for_a_fresh_machine():
-    assert [b.mark for b in BLOCKS if "python3 -m venv" in b.text] == ["run", "test"]
+    installs = [b.mark for b in BLOCKS if b.language == "bash" and "python3 -m venv" in b.text]
+    assert installs == ["run", "test"]
     run, test = (install_command(mark) for mark in INSTALLS)
     assert {run.page, test.page} == {README}
     assert (run.text.count("\n"), test.text.count("\n")) == (1, 1)

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import pickle
+import select
 import signal
 import sys
 import threading
@@ -41,7 +42,10 @@ def serve() -> None:
     waiting: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(calls, waiting), daemon=True).start()
     while True:
-        reply = _called(waiting.get())
+        call = waiting.get()
+        if _parent_has_ended(calls):  # before the death signal was set, perhaps
+            os._exit(1)
+        reply = _called(call)
         replies.write(len(reply).to_bytes(LENGTH, "big") + reply)
         replies.flush()
 
@@ -51,6 +55,15 @@ def _read(calls: BinaryIO, waiting: SimpleQueue[bytes]) -> None:
     while length := calls.read(LENGTH):
         waiting.put(calls.read(int.from_bytes(length, "big")))
     os._exit(1)
+
+
+def _parent_has_ended(calls: BinaryIO) -> bool:
+    """Return whether the other end of the pipe is closed; False where that cannot be asked."""
+    if not hasattr(select, "poll"):  # Windows
+        return False
+    hang_up = select.poll()
+    hang_up.register(calls, 0)  # a closed end is always reported
+    return bool(hang_up.poll(0))
 
 
 def _called(call: bytes) -> bytes:

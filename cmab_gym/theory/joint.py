@@ -64,7 +64,7 @@ class JointDistributions:
         try:
             joint = JointRewards.of(problem, given)
         except ValueError as error:
-            raise NoBoundError(f"the bound of Graves and Lai: {error}") from None
+            raise NoBoundError(str(error)) from None
         arms, positions = np.nonzero(pmf)
         marginal = (joint.index[:, arms] == positions).T.astype(np.float64)
         own = arms == best

@@ -17,7 +17,7 @@ from cmab_gym.envs_data.methods import METHODS, Method
 from cmab_gym.envs_data.split import Split
 from cmab_gym.envs_data.unknown import without_survey_warnings
 from cmab_gym.models.base import BanditModel
-from cmab_gym.theory import analyse, graves_lai_bound
+from cmab_gym.theory import analyse
 
 
 def survey(ratings, on_demand, **kwargs):
@@ -95,7 +95,6 @@ def test_errors_for_too_large_tables_name_the_limit():
         ("`pseudo_rewards`", lambda: model.problem.pseudo_rewards),
         ("phi", lambda: agent.history.phi),
         ("phi", lambda: analyse(model)),
-        ("the bound of Graves and Lai", lambda: graves_lai_bound(model)),
         ("a tightened agent", lambda: make_agent("tc-ucb").reset(model.problem, 1, 0)),
     ]
     for what, need in needs:

@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import cloudpickle
 import pytest
 from waiting import LIMIT, wait_until
 
-from cmab_gym.evaluation import evaluate
+from cmab_gym.evaluation import evaluate, worker
 from cmab_gym.evaluation.processes import WorkerEnded, in_processes, outcomes
 
 # An agent that does not return from native code, which holds the interpreter's lock.
@@ -85,6 +87,17 @@ def test_workers_end_when_their_parent_is_killed(hangs, tmp_path):
         process.kill()
         # Workers write to the same pipe: it ends when all of them have ended.
         assert process.communicate(timeout=LIMIT) == (None, "")
+
+
+def test_a_worker_whose_parent_ended_while_it_started_runs_no_call(tmp_path):
+    """The death signal is not yet set then; a call in native code would never end."""
+    pipe = subprocess.PIPE
+    call = cloudpickle.dumps((Path.touch, (tmp_path / "ran",)))
+    with subprocess.Popen(worker.command(), stdin=pipe, stdout=pipe) as process:
+        process.stdin.write(len(call).to_bytes(worker.LENGTH, "big") + call)
+        process.stdin.close()  # as the end of the parent does
+        assert process.wait(LIMIT) == 1
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), "1"])
