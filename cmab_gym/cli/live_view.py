@@ -106,7 +106,7 @@ class View:
         """Add a report."""
         line, now = self.lines[batch.label], self._now()
         if not line.batches:
-            line.since = self._last
+            line.since = self._last if batch.pulls else now  # the first report has none
         line.failed |= batch.failed
         if not batch.failed:
             line.batches[batch.trials.start] = (len(batch.trials), batch.regret)

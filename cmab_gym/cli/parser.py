@@ -153,6 +153,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         default="results",
         help="folder for the results; replaces those of an earlier run (default results)",
     )
+    _add_dry_run(run)
     run.add_argument(
         "--resume",
         action="store_true",
@@ -514,6 +515,15 @@ def _add_workers(command: argparse.ArgumentParser) -> None:
         "(default: no limit)",
     )
     command.set_defaults(option_of=_WORKERS)
+
+
+def _add_dry_run(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="write nothing; say what would run, and estimate its time and memory from a short run "
+        "of each agent",
+    )
 
 
 def _add_quiet(command: argparse.ArgumentParser) -> None:

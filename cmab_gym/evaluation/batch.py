@@ -171,6 +171,7 @@ def run_batch(batch: Batch, progress: OnBatch | None = None, env: Any = None) ->
                 limit.start_round()
                 agent.reset(_problem_for(agent, env.unwrapped, rounds), n_trials, streams)
         state.start()  # after the agent's imports and compilation
+        report(0, always=True)
         if compiled is not None:
             _run_compiled(compiled, rounds, context, report, state)
         else:
@@ -258,7 +259,7 @@ def _run_compiled(
             t = compiled.play()
         if state.is_due(t == rounds):
             state.keep(t, parts if t < rounds else {"record": compiled.record})
-        report(t, at_end=t == rounds)
+        report(t, always=t == rounds)
 
 
 def _run_rounds(
@@ -294,14 +295,14 @@ def _run_rounds(
                 limit.stop()
                 with context:
                     state.keep(t, parts if t < rounds else {"record": record})
-            report(t, at_end=t == rounds)
+            report(t, always=t == rounds)
 
 
 def _begun(state: BatchState, parts: Mapping[str, Any], report: BatchReports, rounds: int) -> int:
     """Continue from a saved state, report its rounds, and return how many they are."""
     played = state.load(parts)
     if played:
-        report(played, at_end=played == rounds, resumed=True)
+        report(played, always=True, resumed=True)
     return played
 
 

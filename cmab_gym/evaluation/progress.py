@@ -63,9 +63,9 @@ class BatchReports:
         self._on_batch, self._label, self._trials, self._regret = on_batch, label, trials, regret
         self._reported, self._due = 0, time.perf_counter() + _REPORT_EVERY
 
-    def __call__(self, t: int, at_end: bool = False, resumed: bool = False) -> None:
-        """Report t rounds, if it is time or the end."""
-        if self._on_batch is None or not (at_end or time.perf_counter() > self._due):
+    def __call__(self, t: int, always: bool = False, resumed: bool = False) -> None:
+        """Report t rounds, if it is time for a report, or always."""
+        if self._on_batch is None or not (always or time.perf_counter() > self._due):
             return
         pulls = (t - self._reported) * len(self._trials)
         self._on_batch(

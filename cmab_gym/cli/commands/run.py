@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cmab_gym.agents.make import published
 from cmab_gym.cli.documents import print_document
+from cmab_gym.cli.dry_run import dry_run
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
 from cmab_gym.cli.live_view import live_view
 from cmab_gym.cli.output_folder import output_folder
@@ -36,13 +37,15 @@ if TYPE_CHECKING:
 
 def run(chosen: argparse.Namespace) -> int:
     """Evaluate the agents, write the results, and print their summary."""
-    out = output_folder(chosen.out)
-    with without_survey_warnings():  # the notes are printed below
-        bound = _lower_bound(chosen) if chosen.lower_bound else None
     agents = chosen.agents
     if chosen.parameters == "published":
         # As labels, so that the table and the legend show the parameters.
         agents = [*published(*agents).values()]
+    if chosen.dry_run:
+        return dry_run(chosen, agents)
+    out = output_folder(chosen.out)
+    with without_survey_warnings():  # the notes are printed below
+        bound = _lower_bound(chosen) if chosen.lower_bound else None
     names = dict(zip(agents, short_labels(agents), strict=True))
     with live_view(names, chosen.rounds * chosen.trials) as watch, without_survey_warnings():
         results, interruption = _evaluate(chosen, agents, out, watch)
