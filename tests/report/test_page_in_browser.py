@@ -58,7 +58,6 @@ def page(browser, report, events):
     opened.on("request", lambda request: events["requests"].append(request.url))
     opened.on("console", lambda message: events["console"].append(message.text))
     opened.on("pageerror", lambda error: events["console"].append(str(error)))
-    opened.set_default_timeout(10_000)
     opened.goto(report.as_uri())
     opened.wait_for_function(DRAWN)
     return opened
