@@ -15,12 +15,16 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import page
 from process import HERE
+from scipy.stats import rankdata
 
 from cmab_gym import make_agent
 from cmab_gym.agents.registry import INDEX_AGENTS, agents_by_idea, is_policy
+from cmab_gym.arrays import FloatArray
 from cmab_gym.evaluation.batch import find_environment, make_environment
+from cmab_gym.evaluation.results import half_width
 from cmab_gym.evaluation.tables import Table
 from cmab_gym.leaderboard import (
     BUNDLED,
@@ -38,6 +42,7 @@ from cmab_gym.streams import TrialStreams
 from cmab_gym.told_problem import ToldProblem
 
 PAGE = HERE.parent / "docs" / "leaderboard.md"
+TASKS = PAGE.with_name("leaderboard-tasks.md")
 IMAGES = PAGE.parent / "images"
 FILMS: tuple[str, dict[str, Any]] = ("CMAB-MovieLens-v0", {"task": "movie"})  # 50 arms, 1 to 5
 TRIALS, HORIZON, PARTS, ROUNDS = 100, 5000, 10, 20  # of a measurement of speed
@@ -77,6 +82,32 @@ def tables(records: Records) -> dict[str, str]:
 
 def _table(table: Table) -> str:
     return page.markdown([table.header, *((f"`{name}`", *rest) for name, *rest in table.rows)])
+
+
+def task_tables(records: Records) -> dict[str, str]:
+    """Return a table of final regret for each family of tasks, as Markdown."""
+    return {family: page.markdown(task_rows(records, family)) for family in FAMILIES}
+
+
+def task_rows(records: Records, family: str) -> Iterator[tuple[str, ...]]:
+    """Show the final regret of all agents on the tasks of a family, the best on average first."""
+    own = [i for i, task in enumerate(records.suite.tasks) if task.family == family]
+    yield "agent", *(records.suite.tasks[i].name for i in own)
+    regret = np.array([row.regret for row in records.rows])[:, own] * records.scales[own, None]
+    means = regret.mean(axis=2)
+    ranked = np.array([not row.told for row in records.rows])[:, None]
+    ranks = rankdata(np.where(ranked, means, np.nan), axis=0, nan_policy="omit")
+    order = (means / records.scales[own]).mean(axis=1).argsort()  # those that do not play are last
+    for a in order[~np.isnan(means[order]).all(axis=1)]:
+        yield f"`{records.rows[a].agent}`", *map(_cell, regret[a], ranks[a])
+
+
+def _cell(regret: FloatArray, rank: float) -> str:
+    if np.isnan(regret).any():
+        return ""
+    half = half_width(regret.size, float(regret.std(ddof=1)))
+    place = "" if np.isnan(rank) else f" ({rank:g})"
+    return f"{regret.mean():.1f} ± {half:.1f}{place}"
 
 
 def suite_rows() -> Iterator[tuple[str, ...]]:
@@ -133,6 +164,7 @@ def main() -> None:
     if "board" in chosen.only:
         records = record(chosen.runs, chosen.replay)
         page.replace(tables(records), PAGE)
+        page.replace(task_tables(records), TASKS)
         plot_profile(records, IMAGES / "leaderboard-profile.png")
         plot_ranks(records, IMAGES / "leaderboard-ranks.png")
     if "speed" in chosen.only:
