@@ -17,8 +17,13 @@ from cmab_gym.evaluation.estimate import SECONDS, estimate
 from cmab_gym.evaluation.evaluate import batch_size_of, checkpoint_rounds, labelled
 from cmab_gym.evaluation.memory import peak_memory
 from cmab_gym.evaluation.results import short_labels
+from cmab_gym.evaluation.sweep import batches_of, check_tasks, finished_rows
+from cmab_gym.evaluation.sweep_tasks import Sweep, Task
 from cmab_gym.evaluation.workers import workers_of
 from cmab_gym.late_rewards import Arrivals
+
+# Of the seconds that each agent of a sweep plays: all of them together take about the most.
+_LEAST_SECONDS, _MOST_SECONDS = 0.1, 20.0
 
 
 def dry_run(chosen: argparse.Namespace, agents: Sequence[str]) -> int:
@@ -55,7 +60,7 @@ def dry_run(chosen: argparse.Namespace, agents: Sequence[str]) -> int:
     print_table(("agent", "time", "rounds/s", "fails"), rows, text=["agent"])
     in_all = sum(seconds) / min(n_workers, max(1, round(n_batches * len(found))))
     memory = _memory(n_workers, len(found) * chosen.trials, len(at))
-    _say_total(in_all, n_workers, memory)
+    _say_total(in_all, n_workers, memory, SECONDS)
     out = Path(chosen.out)
     replaces = ", in place of what it has" if (out / "results.parquet").exists() else ""
     say(
@@ -84,6 +89,73 @@ def dry_run(chosen: argparse.Namespace, agents: Sequence[str]) -> int:
     return _ended(chosen, found.values())
 
 
+def dry_run_sweep(chosen: argparse.Namespace, plan: Sweep) -> int:
+    """Play some rounds of each agent on each environment of a sweep, and print what it would take.
+
+    The tasks that differ only in their seed are taken to be equally long.
+    """
+    tasks, out = plan.tasks(), Path(chosen.out)
+    finished = finished_rows(tasks, out, lambda text: None)
+    left = [task for task in tasks if task.name not in finished]
+    check_tasks(left)
+    with workers_of(chosen.jobs, chosen.scheduler, chosen.wait_for_workers) as workers:
+        n_workers = workers.n_workers
+    groups: dict[tuple[int, str], list[Task]] = {}
+    for task in left:
+        groups.setdefault((id(task.env_kwargs), task.agent), []).append(task)
+    size = batch_size_of(None, plan.trials, max(1, n_workers // max(1, len(left))))
+    each = min(SECONDS, max(_LEAST_SECONDS, _MOST_SECONDS / max(1, len(groups))))
+    rows, failed, seconds = [], [], 0.0
+    with progress_bar("estimating", len(groups), "agents") as advance, without_survey_warnings():
+        for own in groups.values():
+            found = estimate(batches_of(own[0], size)[0], seconds=each)
+            took = len(own) * (found.setup + plan.trials / size * found.seconds)
+            seconds += took
+            rows.append((own[0], len(own), took))
+            failed += [found] if found.failure else []
+            advance(1)
+    print_table(
+        ("environment", "agent", "tasks", "time"),
+        [
+            (_environment(task), short_labels([task.agent])[0], f"{count:,}", _length(took))
+            for task, count, took in rows
+        ],
+        text=["environment", "agent"],
+    )
+    n_batches = len(left) * -(-plan.trials // size)
+    in_all = seconds / min(n_workers, max(1, n_batches))
+    checkpoints = len(checkpoint_rounds(plan.checkpoints, plan.rounds))
+    memory = _memory(n_workers, plan.trials, checkpoints)
+    _say_total(in_all, n_workers, memory, each)
+    say(f"{len(tasks)} tasks: {len(finished)} finished before, {len(left)} to run; writes to {out}")
+    document = {
+        "dry_run": True,
+        "out": out,
+        "workers": n_workers,
+        "tasks": len(tasks),
+        "finished": len(finished),
+        "seconds": in_all,
+        "memory": memory,
+        "agents": [
+            {
+                "env_id": task.env_id,
+                "env_kwargs": task.env_kwargs,
+                "agent": task.agent,
+                "tasks": count,
+                "seconds": took,
+            }
+            for task, count, took in rows
+        ],
+    }
+    print_document("sweep", document)
+    return _ended(chosen, failed)
+
+
+def _environment(task: Task) -> str:
+    given = ", ".join(f"{key}={value}" for key, value in task.env_kwargs.items())
+    return f"{task.env_id} ({given})" if given else task.env_id
+
+
 def _ended(chosen: argparse.Namespace, found: Any) -> int:
     """Print why agents failed, and return the exit code."""
     failed = [each.run for each in found if each.failure]
@@ -98,10 +170,10 @@ def _memory(n_workers: int, trials: int, checkpoints: int) -> int | None:
     return processes * peak_memory() + results if peak_memory() else None
 
 
-def _say_total(seconds: float, n_workers: int, memory: int | None) -> None:
+def _say_total(seconds: float, n_workers: int, memory: int | None, each: float) -> None:
     where = "1 process" if n_workers == 1 else f"{n_workers} workers"
     held = f" and {memory / 1e6:,.0f} MB of memory" if memory else ""
-    say(f"about {_length(seconds)} with {where}{held}: estimates, from {SECONDS:g} seconds of each")
+    say(f"about {_length(seconds)} with {where}{held}: estimates, from {each:.1g} seconds of each")
 
 
 def _length(seconds: float) -> str:

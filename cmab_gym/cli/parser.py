@@ -207,6 +207,7 @@ def _add_sweep(sweep: argparse.ArgumentParser) -> None:
     )
     _add_workers(sweep)
     sweep.add_argument("--summary", action="store_true", help="only summarise the finished tasks")
+    _add_dry_run(sweep)
     _add_quiet(sweep)
     _add_json(sweep)
     sweep.set_defaults(command="sweep:run")

@@ -85,11 +85,12 @@ def sweep(
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     with _locked(out):
-        rows = _finished(tasks, out, say)
+        _delete_partial_files(tasks, out)
+        rows = finished_rows(tasks, out, say)
         left = [task for task in tasks if task.name not in rows]
         say(f"{len(tasks)} tasks: {len(rows)} finished before, {len(left)} to run")
         if left and not summary_only:
-            descriptions = _checked(left)
+            descriptions = check_tasks(left)
             if progress is not None and rows:
                 progress(sum(task.rounds * task.trials for task in tasks if task.name in rows))
             on_batch = combined(progress, None)
@@ -100,7 +101,7 @@ def sweep(
                             on_failure(run)
             except KeyboardInterrupt:
                 # Ctrl-C may have come after a task was saved and before its row was added.
-                rows |= _finished(tasks, out, lambda text: None)
+                rows |= finished_rows(tasks, out, lambda text: None)
                 _write_summary(tasks, rows, out)
                 raise
         return _write_summary(tasks, rows, out)
@@ -119,15 +120,19 @@ def _locked(out: Path) -> Iterator[None]:
         ) from None
 
 
-def _finished(tasks: Sequence[Task], out: Path, say: Say) -> dict[str, dict[str, Any]]:
-    """Return the rows of the tasks with complete files, and delete partial files."""
+def _delete_partial_files(tasks: Sequence[Task], out: Path) -> None:
+    for task in tasks:
+        for part in (out / task.name).glob(".*.partial"):
+            part.unlink()
+
+
+def finished_rows(tasks: Sequence[Task], out: Path, say: Say) -> dict[str, dict[str, Any]]:
+    """Return the rows of the tasks with complete files."""
     rows = {}
     for task in tasks:
         folder = out / task.name
         if not folder.is_dir():
             continue
-        for part in folder.glob(".*.partial"):
-            part.unlink()
         try:
             rows[task.name] = _row(Results.load(folder))
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -153,7 +158,7 @@ def _run(
     run = describe_run()
     share = max(1, workers.n_workers // len(tasks))  # workers for one task
     size = batch_size_of(None, tasks[0].trials, share)
-    batches = [batch for task in tasks for batch in _batches(task, size, timeout)]
+    batches = [batch for task in tasks for batch in batches_of(task, size, timeout)]
     by_name = {task.name: task for task in tasks}
     parts: dict[str, list[AgentRun]] = {name: [] for name in by_name}
     for part in workers.run(batches, progress):
@@ -173,7 +178,7 @@ def _run(
             own.clear()
 
 
-def _checked(tasks: Sequence[Task]) -> dict[int, dict[str, Any]]:
+def check_tasks(tasks: Sequence[Task]) -> dict[int, dict[str, Any]]:
     """Check that every environment and every agent can be made.
 
     Returns:
@@ -207,7 +212,8 @@ def _key_in_errors(key: str) -> Iterator[None]:
         raise ValueError(f"{key}: {what}{error}{line_of_user(error)}") from error
 
 
-def _batches(task: Task, size: int, timeout: float | None) -> list[Batch]:
+def batches_of(task: Task, size: int, timeout: float | None = None) -> list[Batch]:
+    """Divide the trials of a task into batches of `size`."""
     spec = find_environment(task.env_id, task.located_kwargs)
     make = named_agent(task.agent, task.folder)
     at = checkpoint_rounds(task.checkpoints, task.rounds)

@@ -1,6 +1,7 @@
 """`--dry-run`."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -42,3 +43,24 @@ def test_a_dry_run_finds_what_fails(tmp_path, monkeypatch, capsys):
     assert "KeyError: 'x'" in capsys.readouterr().err
     assert main([*run[:-1], "ucbb"]) == 2
     assert main([*run[:-1], "ucb", "--set", "preset=none"]) == 2
+
+
+def test_a_dry_run_of_a_sweep_counts_the_tasks_that_are_left(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    plan = "environments: [CMAB-Tabular-v0]\nagents: [{}]\nrounds: 5\ntrials: 2\nseeds: [0, 1]\n"
+    Path("sweep.yaml").write_text(plan.format("random"))
+    assert main(["sweep", "sweep.yaml", "--quiet"]) == 0
+    before = sorted(tmp_path.rglob("*"))
+    Path("sweep.yaml").write_text(plan.format("random, ucb"))
+    assert main(["sweep", "sweep.yaml", "--dry-run"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "CMAB-Tabular-v0 ucb 2 " in out
+    assert "4 tasks: 2 finished before, 2 to run; writes to sweep" in out
+    assert main(["sweep", "sweep.yaml", "--dry-run", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["tasks"], found["finished"], len(found["agents"])) == (4, 2, 1)
+    Path("mine.py").write_text(FAILING)
+    Path("sweep.yaml").write_text(plan.format("'mine.py:Bad'"))
+    assert main(["sweep", "sweep.yaml", "--dry-run"]) == 1
+    assert "KeyError: 'x'" in capsys.readouterr().err
+    assert [path for path in sorted(tmp_path.rglob("*.parquet")) if path not in before] == []

@@ -6,6 +6,7 @@ import argparse
 from functools import partial
 
 from cmab_gym.cli.documents import print_document
+from cmab_gym.cli.dry_run import dry_run_sweep
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.tables import progress_bar, say
@@ -18,6 +19,8 @@ def run(chosen: argparse.Namespace) -> int:
     """Run the tasks that are not finished, and print how many tasks have which status."""
     plan = Sweep.from_file(chosen.file)
     total = sum(task.rounds * task.trials for task in plan.tasks())
+    if chosen.dry_run:
+        return dry_run_sweep(chosen, plan)
     out = output_folder(chosen.out)
     failed: list[AgentRun] = []
     with progress_bar("running", total, "rounds") as advance:
