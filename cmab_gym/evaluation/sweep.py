@@ -25,6 +25,7 @@ from cmab_gym.evaluation.sweep_tasks import Sweep, Task, columns_of
 from cmab_gym.evaluation.workers import Workers, workers_of
 from cmab_gym.files import write_csv
 from cmab_gym.told_problem import TOLD
+from cmab_gym.told_problem import TOLD
 from cmab_gym.user_code import line_of_user
 
 if TYPE_CHECKING:
@@ -246,6 +247,7 @@ def _results(task: Task, parts: Sequence[AgentRun], described: Mapping[str, Any]
         "log_checkpoints": task.checkpoints == "log",
         "seconds": round(run.seconds, 3),
         "told_more": {run.label: TOLD[run.told]} if run.told else {},
+        "told_more": {task.agent: TOLD[run.told]} if run.told else {},
         "task": task.settings,
     }
     return Results(checkpoint_rounds(task.checkpoints, task.rounds), (run,), manifest)
