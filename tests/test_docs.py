@@ -52,6 +52,7 @@ PRINTED = {
     '"c-half-ucb"': "c-half-ucb",
     "my_agent.py:EpsilonGreedy": "EpsilonGreedy",
     "inspect CMAB-Ratings-v0": "competitive",
+    "student.py --assignment ucb": "the rounds and the pulls are swapped",
     "graves_lai_bound": "4.966",
     "HistoryObservation(env)": "(92,)",
     'vectorization_mode="sync"': "(4, 74)",

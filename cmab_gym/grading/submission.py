@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -71,7 +70,7 @@ class Submission:
         self._source = read_submission(path)
         self._limits, self._deadline, self._identity = limits, deadline, identity_of(user)
         self._unread = b""
-        self._printed = b""
+        self._printed = 0  # bytes
 
     def __enter__(self) -> Submission:
         with ExitStack() as stack:
@@ -114,7 +113,7 @@ class Submission:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def begin(self, problem: BanditProblem, seed: Sequence[int]) -> int:
+    def begin(self, problem: BanditProblem, seed: int) -> int:
         """Begin a trial and return the first arm.
 
         Args:
@@ -132,7 +131,7 @@ class Submission:
             "reward_bounds": list(problem.reward_bounds),
             "horizon": problem.horizon,
         }
-        return self._ask({"problem": public, "seed": list(seed)})
+        return self._ask({"problem": public, "seed": seed})
 
     def next_arm(self, reward: float) -> int:
         """Give the reward of the last arm and return the next arm.
@@ -158,7 +157,9 @@ class Submission:
 
     def _exchange(self, message: bytes) -> bytes:
         """Send a message and return the line that answers it, while reading what is printed."""
-        self._selector.register(self._requests, selectors.EVENT_WRITE)
+        message = self._send(message)
+        if message:  # the pipe is full; to register it in every round would take 20 us
+            self._selector.register(self._requests, selectors.EVENT_WRITE)
         while b"\n" not in self._unread:
             left = self._deadline - time.monotonic()
             ready = self._selector.select(left) if left > 0 else []
@@ -180,7 +181,8 @@ class Submission:
     def _send(self, message: bytes) -> bytes:
         """Send what fits into the pipe and return the rest."""
         try:
-            message = message[os.write(self._requests, message) :]
+            with suppress(BlockingIOError):
+                message = message[os.write(self._requests, message) :]
         except BrokenPipeError:  # the process has ended: the end of its replies says so
             message = b""
         if not message:
@@ -202,8 +204,8 @@ class Submission:
         more = os.read(self._output, 65536)
         if not more:
             self._selector.unregister(self._output)
-        self._printed += more
-        if len(self._printed) > self._limits.output:
+        self._printed += len(more)
+        if self._printed > self._limits.output:
             raise SubmissionError(
                 f"it printed more than the limit of {self._limits.output:,} bytes: print nothing"
             )

@@ -12,7 +12,7 @@ from cmab_gym.grading.submission import Submission, SubmissionError
 from cmab_gym.models.base import BanditModel
 from cmab_gym.models.draws import reward_source_of
 from cmab_gym.problem import BanditProblem
-from cmab_gym.streams import AGENT, environment_generator, environment_seed, trial_seed
+from cmab_gym.streams import environment_generator, environment_seed, trial_seed
 
 _ORDER = 2  # the side of a trial's seed that shuffles its arms
 
@@ -62,15 +62,13 @@ def play_trial(
     source = reward_source_of(
         model, "pulls", (environment_generator(environment_seed(seed, trial)),)
     )
-    # A digest, from which the seed of the rewards cannot be computed.
-    own_seed = trial_seed(seed, trial, AGENT).generate_state(8).tolist()
     arms, rewards = np.empty(rounds, dtype=np.int64), np.empty(rounds)
     start, t = time.perf_counter(), 0
     try:
         for t in range(rounds):
-            arms[t] = (
-                submission.next_arm(rewards[t - 1]) if t else submission.begin(problem, own_seed)
-            )
+            # Its own seed is the index of the trial, which tells nothing about `seed`.
+            arm = submission.next_arm(rewards[t - 1]) if t else submission.begin(problem, trial)
+            arms[t] = arm
             rewards[t] = source.take(order[arms[t : t + 1]])[0][0]
     except SubmissionError as error:
         raise SubmissionError(f"trial {trial + 1}, round {t + 1}: {error}") from error

@@ -39,6 +39,12 @@ def test_a_submission_learns_nothing_of_the_grader(grade, monkeypatch):
     assert f"False False ({public}'reward_support'], [], None)" in outcome.feedback
 
 
+def test_its_random_numbers_tell_nothing_about_the_graders_seed(grade):
+    source = acting("raise ValueError(self.rng.integers(10**9))")
+    first, second = (grade(source, seed=seed).outcomes[0].feedback for seed in (1, 2))
+    assert first == second
+
+
 def test_nothing_is_kept_from_one_test_to_the_next(grade):
     source = UCB.replace("class Agent:", "seen = []\n\n\nclass Agent:").replace(
         "    def act(self):",
