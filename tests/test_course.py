@@ -13,6 +13,8 @@ WITH_RL = ("lesson-4.md",)
 # Replacements that make long cells short enough for a test. All else runs as students run it.
 SHORTER = {
     "BANDITS, ROUNDS, ARMS = 1000, 4000, 10": "BANDITS, ROUNDS, ARMS = 300, 4000, 10",
+    "TRIALS, ROUNDS, JOBS = 12, 1000, 2": "TRIALS, ROUNDS, JOBS = 2, 1000, 1",
+    "STEPS = 10_000": "STEPS = 2_000",
 }
 
 
