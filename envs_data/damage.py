@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cmab_gym.envs_data.archive import Files
 from cmab_gym.envs_data.scan import ItemCounts, Scan
 from cmab_gym.envs_data.text_file import TextFile, lines
+from cmab_gym.text import quoted
 
 _SKIP = "correct it, or pass on_error='skip'"
 _QUOTES = (
@@ -79,7 +80,7 @@ class TextScan:
                     fault = _json_fault(line) or fault
                 return self._describe(number, line, fault, _SKIP)
         row, content, fault = damaged or (0, "", "")
-        return f"{self.scan.what} row {row} is {content!r} ({fault}): {_SKIP}"
+        return f"{self.scan.what} row {row} is {quoted(content)} ({fault}): {_SKIP}"
 
     def _line(self, wanted: int) -> tuple[int, bytes]:
         """Return number and text of a line that DuckDB rejected."""

@@ -10,6 +10,7 @@ from cmab_gym.envs_data.layout import Layout, candidates, header_of, json_object
 from cmab_gym.envs_data.options import ReadOptions
 from cmab_gym.envs_data.tables import IF_A_ROW, find_table, read_columns
 from cmab_gym.envs_data.text_file import first_line
+from cmab_gym.text import quoted
 
 _MOVIELENS = Layout(
     "MovieLens", time="time", bounds=(0.5, 5), items="movies", whole_ids=True, pair_item="item"
@@ -72,8 +73,8 @@ def _known(files: Files, options: ReadOptions) -> Layout:
         complete = [each for each in found if each.name.rsplit("/", 1)[-1] in _COMPLETE]
         if len(complete) != 1:
             raise ValueError(
-                f"{files.path} holds several ratings files, {[each.name for each in found]}: "
-                "expected one; pass its own path"
+                f"{files.path} holds several ratings files, "
+                f"{quoted([each.name for each in found], 1000)}: expected one; pass its own path"
             )
         found = complete
     return found[0]
@@ -106,10 +107,10 @@ def _unknown_format(files: Files, options: ReadOptions) -> str:
     if table is not None and len(table.columns) > 2:
         return (
             f"{files.path} is not in a known format, but a table with the columns "
-            f"{list(table.columns)}: name three of them with user=, item= and rating=, "
-            f"{IF_A_ROW}; without names {expected}"
+            f"{quoted(list(table.columns), 1000)}: name three of them with user=, item= and "
+            f"rating=, {IF_A_ROW}; without names {expected}"
         )
-    holds = "" if files.is_single else f" (its files: {list(files.names[:8])})"
+    holds = "" if files.is_single else f" (its files: {quoted(list(files.names[:8]), 1000)})"
     return (
         f"{files.path} is not in a known format{holds}: {expected}; for any other table, name its "
         "columns with user=, item= and rating="

@@ -7,8 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from cmab_gym import checks
+from cmab_gym.text import quoted
 
 _ROLES = ("user", "item", "rating", "category", "time", "segment_by")
+_SHOWN = 1000  # characters of the names of a table's columns
 _LONGEST_SEPARATOR = 4  # bytes that DuckDB accepts
 
 
@@ -123,18 +125,18 @@ class ReadOptions:
         Raises:
             ValueError: a column is not given, is missing, or is there several times.
         """
-        self.check_given(f"; {table} has {list(header)}")
+        self.check_given(f"; {table} has {quoted(list(header), _SHOWN)}")
         for role, column in self.columns.items():
             if column not in header:
                 raise ValueError(
-                    f"{role}={column!r} is not a column of {table}, which has {list(header)}: "
-                    f"name one of them by {role}={hint}"
+                    f"{role}={column!r} is not a column of {table}, which has "
+                    f"{quoted(list(header), _SHOWN)}: name one of them by {role}={hint}"
                 )
             same = [name for name in header if fold(name) == fold(column)]
             if len(same) > 1:
                 raise ValueError(
-                    f"{table} has several columns {same} for {role}={column!r}: expected one; "
-                    "rename the others"
+                    f"{table} has several columns {quoted(same, _SHOWN)} for {role}={column!r}: "
+                    "expected one; rename the others"
                 )
 
 

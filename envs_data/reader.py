@@ -23,6 +23,7 @@ from cmab_gym.envs_data.scan import ItemCounts, Rows, Scan, open_frame_scan, ope
 from cmab_gym.envs_data.text_file import prepare
 from cmab_gym.envs_data.users import read_segments
 from cmab_gym.files import checksum
+from cmab_gym.text import shortened
 
 # The published number of ratings identifies an edition of MovieLens.
 _EDITIONS = {
@@ -158,8 +159,8 @@ def _read(
 def _first_damaged(scan: Scan) -> str:
     row, content, fault = scan.first_damaged() or (0, "", "")
     return (
-        f"{scan.what} row {row}, counted from 1, is {content} ({fault}): drop or correct it, or "
-        "pass on_error='skip'"
+        f"{scan.what} row {row}, counted from 1, is {shortened(content, 1000)} ({fault}): drop or "
+        "correct it, or pass on_error='skip'"
     )
 
 

@@ -19,6 +19,7 @@ from cmab_gym.envs_data.layout import (
 from cmab_gym.envs_data.options import ReadOptions
 from cmab_gym.envs_data.text_file import first_line
 from cmab_gym.files import UnreadableError, reading
+from cmab_gym.text import quoted
 
 _NOT_AN_ID = {dict: "a JSON object", list: "a JSON array", bool: "true or false"}
 IF_A_ROW = "or, if they are a row, pass positions: user=0, item=1 and rating=2"
@@ -54,7 +55,7 @@ def find_table(files: Files, options: ReadOptions) -> Layout:
     else:
         chosen = [table for table in tables if set(options.columns.values()) <= set(table.columns)]
     if len(chosen) != 1:
-        listed = "; ".join(f"{table.name} has {list(table.columns)}" for table in tables[:8])
+        listed = "; ".join(f"{each.name} has {quoted(list(each.columns))}" for each in tables[:8])
         raise ValueError(
             f"{files.path}: {len(chosen)} of its tables have the columns "
             f"{list(options.columns.values())}: expected one; pass its own path ({listed})"

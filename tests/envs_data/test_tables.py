@@ -321,3 +321,17 @@ def test_the_table_with_the_named_columns_is_found_in_an_archive_or_folder(membe
 def test_wrong_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         ReadOptions(**options)
+
+
+def test_errors_show_a_part_of_many_columns_and_of_long_rows(tmp_path):
+    names = [f"column-{i}" for i in range(2000)]
+    csv, lines, parquet = (tmp_path / f"wide.{kind}" for kind in ("csv", "json", "parquet"))
+    wide = pd.DataFrame([[1] * len(names)], columns=names)
+    wide.to_csv(csv, index=False)
+    wide.to_json(lines, orient="records", lines=True)
+    pd.DataFrame({"u": ["u" * 9999], "i": ["i"], "r": ["not a number"]}).to_parquet(parquet)
+    cases = ((csv, OPTIONS), (csv, ReadOptions()), (lines, OPTIONS), (parquet, OPTIONS))
+    for path, options in cases:
+        with pytest.raises(ValueError, match=rf"{path.name}.* \.\.\. ") as refused:
+            read_ratings(path, options)
+        assert len(str(refused.value)) < 3000
