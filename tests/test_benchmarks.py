@@ -1,8 +1,12 @@
 """The benchmarks' problem, their measurements, and the page that shows the results."""
 
 import json
+import pickle
+import signal
 import subprocess
 import sys
+import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -163,3 +167,34 @@ def test_epsilon_greedy_begins_at_random_and_improves_on_the_testbed():
     assert best[0] < 0.21
     assert reward[-20:].mean() > 0.9
     assert best[-20:].mean() > 0.35
+
+
+def test_the_fuzzer_notices_each_kind_of_fault(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(REPOSITORY / "benchmarks" / "fuzz")
+    import faults
+
+    def raises(error):
+        raise error
+
+    before = signal.getsignal(signal.SIGALRM)
+    watch = faults.Watch("all", tmp_path)
+    monkeypatch.setattr(faults, "_SECONDS", 0.05)
+    parsers = {
+        "": lambda: raises(ValueError("a.csv is damaged")),
+        "message": lambda: raises(ValueError("something is damaged")),
+        "message ": lambda: raises(OSError("a.csv " * 999)),
+        "KeyError": lambda: raises(KeyError("a.csv")),
+        "slow": lambda: time.sleep(5),
+        "warning": lambda: warnings.warn("odd", stacklevel=1),
+        "pickle.find_class": lambda: pickle.loads(pickle.dumps(Path)),  # noqa: S301
+    }
+    try:
+        for kind, parser in parsers.items():
+            watch.faults.clear()
+            watch.read(parser, b"", names="a.csv")
+            found = " ".join(watch.faults)
+            assert found.startswith(kind)
+            assert (found == "") == (kind == "")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert watch.summary()["inputs"] == len(parsers)

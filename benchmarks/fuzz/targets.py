@@ -31,6 +31,7 @@ from cmab_gym.envs_data.users import read_segments
 from cmab_gym.evaluation import Results, parquet, results_file
 from cmab_gym.evaluation.sweep_file import read_sweep_file
 from cmab_gym.evaluation.sweep_tasks import Sweep
+from cmab_gym.evaluation.unfinished import Kept
 from cmab_gym.files import write_arrays
 from cmab_gym.literals import read_keywords, read_value
 
@@ -80,6 +81,7 @@ def all_targets(folder: Path) -> dict[str, Callable[[], Target]]:
         "stable-baselines3": lambda: _sb3(folder / "sb3.zip"),
         "trained agent": lambda: _trained(folder / "trained.zip"),
         "forged survey": lambda: Target(_forged_survey(folder), strategy=_changes()),
+        "forged run": lambda: Target(_forged_run(folder), strategy=_changes(), names="unfinished"),
         "forged results": lambda: Target(_forged_results(folder), strategy=_changes()),
     }
     for name in _ITEMS:
@@ -515,6 +517,26 @@ def _forged_survey(folder: Path) -> Callable[[Any], None]:
         write_arrays(path, arrays)
         loaded = Survey.load(path)
         loaded.model(mask=0.5, pad=0.1)
+
+    return read
+
+
+def _forged_run(folder: Path) -> Callable[[Any], None]:
+    """Return a reader of changed descriptions of an unfinished run."""
+    path = folder / "unfinished"
+    made = evaluate("CMAB-Tabular-v0", ["ucb"], 20, 3, seed=0)
+    original = json.loads(json.dumps(dict(made.manifest), default=results_file.as_json))
+    Kept(path).begin(made.manifest, made.checkpoints)
+    run = path / results_file.UNFINISHED / results_file.RUN
+    written = json.loads(run.read_text("utf-8"))
+
+    def read(changes: Any) -> None:
+        described = json.loads(json.dumps(written))
+        for at, how, _, anything in changes:
+            if described:
+                _changed_json(described, at, how, anything)
+        run.write_text(json.dumps(described, default=repr), "utf-8")
+        Kept.opened(path, True, original, made.checkpoints)
 
     return read
 

@@ -26,6 +26,7 @@ KINDS = ("regret", "distribution", "pulls", "competitive")
 PICTURES = tuple(f"{kind}.{ending}" for kind in KINDS for ending in ("png", "svg", "pdf"))
 SCHEMA = 2  # of the table and the manifest; 1 had neither rewards, competitive sets nor pulls
 _TEXT, _DIGEST = "cmab_gym_manifest", "cmab_gym_sha256"  # keys of the table's metadata
+_MAPPINGS = ("agents", "told_more", "versions")  # keys of a manifest
 _LISTS = ("arms", "arm_pulls", "last_pulls")  # columns
 _EXPECTED = "expected a table of Results.save; run it again"
 
@@ -91,7 +92,8 @@ def read(folder: Path) -> tuple[tuple[int, ...], tuple[AgentRun, ...], dict[str,
             "cmab-gym wrote it, so upgrade this one"
         )
     with reading(str(path), _EXPECTED):
-        checkpoints = _rounds(manifest.pop("checkpoints"))
+        checkpoints = described_rounds(manifest)
+        del manifest["checkpoints"]
         own = {
             name: manifest.pop(name, {})
             for name in ("agent_seconds", "failures", "agent_peak_memory", "n_arms")
@@ -102,6 +104,21 @@ def read(folder: Path) -> tuple[tuple[int, ...], tuple[AgentRun, ...], dict[str,
         if digest != _digest(text, runs):
             raise ValueError("it does not match its checksum")
     return checkpoints, runs, manifest
+
+
+def described_rounds(manifest: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the checkpoints of a manifest that was read from a file.
+
+    Raises:
+        ValueError: they are not rounds from 1 on that increase, or a mapping of it is something
+            else.
+    """
+    for name in _MAPPINGS:
+        if not isinstance(manifest.get(name, {}), dict):
+            raise ValueError(f"{name} is {quoted(manifest[name])}")
+    rounds = tuple(checks.whole_number("checkpoints", each, 1) for each in manifest["checkpoints"])
+    checks.increasing("checkpoints", rounds)
+    return rounds
 
 
 def score_columns(runs: Sequence[AgentRun], checkpoints: Sequence[int]) -> dict[str, AnyArray]:
@@ -174,13 +191,6 @@ def _run(
     if not run.failure and (not run.regret.size or run.regret.shape != run.best_arm_pulls.shape):
         raise ValueError(f"agent {label!r} has no failure, and not all numbers of its trials")
     return run
-
-
-def _rounds(values: Iterable[Any]) -> tuple[int, ...]:
-    """Return checkpoints, which must be rounds from 1 on that increase."""
-    rounds = tuple(checks.whole_number("checkpoints", each, 1) for each in values)
-    checks.increasing("checkpoints", rounds)
-    return rounds
 
 
 def _pulls(

@@ -12,7 +12,14 @@ from typing import Any
 from cmab_gym.evaluation.agent_run import AgentRun
 from cmab_gym.evaluation.joining import check_same_task
 from cmab_gym.evaluation.results import Results
-from cmab_gym.evaluation.results_file import RUN, TABLE, UNFINISHED, as_json, delete_unfinished
+from cmab_gym.evaluation.results_file import (
+    RUN,
+    TABLE,
+    UNFINISHED,
+    as_json,
+    delete_unfinished,
+    described_rounds,
+)
 from cmab_gym.files import reading, write_whole
 
 
@@ -67,7 +74,7 @@ class Kept:
         if run.is_file():
             with reading(str(run), f"expected that of an unfinished run; delete {run.parent}"):
                 described = dict(json.loads(run.read_text(encoding="utf-8")))
-                rounds, batch_size = list(described["checkpoints"]), int(described["batch_size"])
+                rounds, batch_size = described_rounds(described), int(described["batch_size"])
             _check(path, (described, rounds), (manifest, checkpoints))
             kept = replace(kept, batch_size=batch_size)
         if (path / TABLE).is_file():

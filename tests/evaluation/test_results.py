@@ -88,6 +88,8 @@ def test_no_damaged_byte_of_a_table_is_read(tmp_path):
         ("agent_seconds", 5),
         ("agent_peak_memory", {"ucb": "much"}),
         ("n_arms", 1),
+        ("versions", ["1.0"]),
+        ("agents", None),
     ],
 )
 def test_a_wrong_manifest_with_the_right_checksum_is_refused(key, value, tmp_path, monkeypatch):

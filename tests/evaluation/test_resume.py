@@ -142,6 +142,18 @@ def test_a_damaged_state_is_played_from_the_start(tmp_path):
     assert_same(evaluate(**task, folder=tmp_path, resume=True), evaluate(**task))
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [("checkpoints", []), ("checkpoints", [2, 1]), ("versions", [])]
+)
+def test_a_wrong_description_of_an_unfinished_run_is_refused(key, value, tmp_path):
+    task = {**TABULAR, "agents": ["ucb"], "rounds": 100, "trials": 2}
+    run_until(100, tmp_path, **task)
+    run = tmp_path / "unfinished" / "run.json"
+    run.write_text(json.dumps({**json.loads(run.read_text()), key: value}))
+    with pytest.raises(ValueError, match=r"run\.json cannot be read .*delete"):
+        evaluate(**task, folder=tmp_path, resume=True)
+
+
 def test_without_resume_nothing_of_an_earlier_run_is_used(tmp_path):
     task = {**TABULAR, "agents": ["c-ucb"], "rounds": 500, "trials": 2}
     run_until(500, tmp_path, **task)
