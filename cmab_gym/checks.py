@@ -78,7 +78,7 @@ def interval(name: str, value: Any) -> tuple[float, float]:
     """
     try:
         low, high = (float(end) for end in value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = math.nan
     if not -math.inf < low <= high < math.inf:
         raise ValueError(f"{name}={value!r}: expected a pair (low, high) of numbers, low <= high")
@@ -118,7 +118,7 @@ def numbers(name: str, value: Any) -> FloatArray:
     """
     try:
         return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         message = f"{name} of type {type(value).__name__}: expected a table of numbers ({error})"
         raise ValueError(message) from None
 
@@ -211,5 +211,9 @@ def with_remedy(text: str, remedy: str) -> str:
 
 
 def _as_float(value: Any) -> float:
+    """Return a number as a float; NaN for anything else, and for an integer above all floats."""
     is_number = isinstance(value, int | float | np.integer | np.floating)
-    return float(value) if is_number and not isinstance(value, bool) else math.nan
+    try:
+        return float(value) if is_number and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        return math.nan

@@ -154,7 +154,7 @@ def _numbers(value: Any) -> tuple[float, ...]:
     several = value if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
     try:
         return tuple(float(each) for each in several)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"not_rated={value!r}: expected a number, or a list of numbers, such as [0, -1]"
         ) from None

@@ -153,7 +153,7 @@ _SCALARS = st.one_of(
     st.binary(max_size=4), st.complex_numbers(),
     st.sampled_from([10**400, 2**63, -1, 0, 1, 1e308, "auto", "log", ...]),
 )  # fmt: skip
-_ANYTHING = st.recursive(
+_ANYTHING = st.sampled_from([10**400, -(10**400)]) | st.recursive(
     _SCALARS,
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
