@@ -16,7 +16,6 @@ from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
 from cmab_gym.evaluation.comparison import compare_paired, describe, fewest_trials, holm
 from cmab_gym.evaluation.joining import what_decides
-from cmab_gym.evaluation.plots.figure import default_title
 from cmab_gym.evaluation.results import WIDEST_NAME, Results, short_labels
 from cmab_gym.evaluation.results_file import TABLE
 from cmab_gym.text import shown
@@ -180,7 +179,7 @@ def compare(
     looks = max(int(results.manifest.get("looks", 1)) for results in every)
     pairs = _pairs(labels, regret, looks, n_resamples, seed)
     notes = tuple(_notes(every, trials, len(common), looks))
-    return Comparison(default_title(every[0]), labels, regret, pairs, notes)
+    return Comparison(shown(every[0].title), labels, regret, pairs, notes)
 
 
 def _pairs(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WIDEST_NAME = 60  # columns of a terminal
+_USUAL = {"delay": 0, "rewards_every": 1, "draws": "pulls"}  # not in the title
 _PRINTED = ["agent", "regret", "sd", "low", "high", "best_arm_share", "rounds_per_second"]
 _SUMMARY = [*_PRINTED, "area", "reward"]
 
@@ -113,6 +114,20 @@ class Results:
         trials = range(min(starts), max(stops))
         manifest = joined_manifest([each.manifest for each in every], runs, trials)
         return cls(every[0].checkpoints, runs, manifest)
+
+    @property
+    def title(self) -> str:
+        """The environment, its keyword arguments, and what else is not usual."""
+        given = self.manifest.get("env_kwargs", {})
+        others = {key: self.manifest.get(key, usual) for key, usual in _USUAL.items()}
+        unusual = [
+            f"{key}={value}"
+            for key, value in others.items()
+            if value != _USUAL[key] and key not in given
+        ]
+        name = str(self.manifest.get("env_id", ""))
+        inside = ", ".join(f"{key}={value}" for key, value in given.items())
+        return ", ".join([f"{name} ({inside})" if inside else name, *unusual])
 
     @property
     def trials(self) -> range:

@@ -83,7 +83,7 @@ def section_of(group: Sequence[Results], most_points: int, most_pairs: int) -> S
     leading.sort(key=lambda pair: names.index(_other(pair, names[0])))
     several = len(leading) < len(pairs) <= most_pairs
     return Section(
-        title=_title(results),
+        title=shown(results.title, most=_WIDEST_TITLE),
         names=names,
         verdict=[_least(results, summary), *(f"{pair.sentence}." for pair in leading[:_CLOSEST])],
         notes=[*notes, *_told_more(group)],
@@ -99,13 +99,6 @@ def section_of(group: Sequence[Results], most_points: int, most_pairs: int) -> S
         settings=settings_of(group),
         again=run_again(group),
     )
-
-
-def _title(results: Results) -> str:
-    env_kwargs = results.manifest.get("env_kwargs", {})
-    inside = ", ".join(f"{key}={value}" for key, value in env_kwargs.items())
-    env_id = str(results.manifest.get("env_id", ""))
-    return shown(f"{env_id} ({inside})" if inside else env_id, most=_WIDEST_TITLE)
 
 
 def _told_more(group: Sequence[Results]) -> list[str]:

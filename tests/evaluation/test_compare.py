@@ -263,6 +263,12 @@ def test_hostile_labels_stay_on_their_line():
     assert len(lines) == 2 + n + n * (n - 1) // 2
 
 
+def test_a_title_is_plain_text():
+    results = results_of(env_kwargs={"data": "a$b\n.csv"}, a=[1.0], b=[2.0])
+    assert compare(results).title == "E (data=a$b .csv)"  # without what Matplotlib needs
+    assert results.title == "E (data=a$b\n.csv)"
+
+
 @pytest.mark.usefixtures("numpy_loops")
 def test_results_of_runs_pair_with_loaded_ones(tmp_path):
     env_kwargs = {"pmf": np.array([[0.1, 0.6], [0.1, 0.2]])}

@@ -10,7 +10,6 @@ from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, say
 from cmab_gym.evaluation import Comparison, Results, compare
 from cmab_gym.evaluation.compare import by_environment, results_in, what_differs
-from cmab_gym.evaluation.plots.figure import default_title
 from cmab_gym.evaluation.tables import PAIRS_LEGEND, distribution_table, pairs_table
 from cmab_gym.text import shown
 
@@ -30,8 +29,8 @@ def run(chosen: argparse.Namespace) -> int:
     for group in left_out:
         agents, other = ", ".join(_labels(group)) or "no agent", compared[0]
         say(
-            f"{default_title(group[0])}: only {shown(agents)}, nothing to compare (the "
-            f"{what_differs(group[0], other[0])} of {default_title(other[0])} differs)\n"
+            f"{shown(group[0].title)}: only {shown(agents)}, nothing to compare (the "
+            f"{what_differs(group[0], other[0])} of {shown(other[0].title)} differs)\n"
         )
     comparisons = []
     for position, group in enumerate(compared):

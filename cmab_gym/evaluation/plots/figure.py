@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TITLE, _MISSING = 90, 110  # columns of a terminal, at most
-_USUAL = {"delay": 0, "rewards_every": 1, "draws": "pulls"}  # not in the title
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -76,17 +75,8 @@ def check_plot(results: Results, path: str | Path | None) -> Path | None:
 
 
 def default_title(results: Results) -> str:
-    """Return the title: the environment, its keyword arguments, and what else is not usual."""
-    manifest = results.manifest
-    given = [f"{key}={value}" for key, value in manifest.get("env_kwargs", {}).items()]
-    unusual = [
-        f"{key}={manifest[key]}"
-        for key, usual in _USUAL.items()
-        if manifest.get(key, usual) != usual and key not in manifest.get("env_kwargs", {})
-    ]
-    name = str(manifest.get("env_id", ""))
-    task = f"{name} ({', '.join(given)})" if given else name
-    return drawn(", ".join([task, *unusual]), most=_TITLE)
+    """Return the title of the results as Matplotlib draws it."""
+    return drawn(results.title, most=_TITLE)
 
 
 def name_missing(axes: Axes, results: Results) -> None:
