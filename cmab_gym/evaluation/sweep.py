@@ -25,7 +25,6 @@ from cmab_gym.evaluation.sweep_tasks import Sweep, Task, columns_of
 from cmab_gym.evaluation.workers import Workers, workers_of
 from cmab_gym.files import write_csv
 from cmab_gym.told_problem import TOLD
-from cmab_gym.told_problem import TOLD
 from cmab_gym.user_code import line_of_user
 
 if TYPE_CHECKING:
@@ -246,7 +245,6 @@ def _results(task: Task, parts: Sequence[AgentRun], described: Mapping[str, Any]
         **asdict(task.arrivals),
         "log_checkpoints": task.checkpoints == "log",
         "seconds": round(run.seconds, 3),
-        "told_more": {run.label: TOLD[run.told]} if run.told else {},
         "told_more": {task.agent: TOLD[run.told]} if run.told else {},
         "task": task.settings,
     }
