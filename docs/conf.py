@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import latex2mathml.converter
+from docutils import nodes
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
@@ -25,6 +28,9 @@ suppress_warnings = ["ref.python"]  # two classes have an attribute phi
 html_theme = "furo"
 html_title = "cmab-gym"
 html_show_sphinx = False
+html_math_renderer = "mathml"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4  # GitHub's
@@ -58,7 +64,19 @@ def _links(app: Any, page: str, source: list[str]) -> None:
         )
 
 
+def _math(display: str) -> Any:
+    """Return a writer of formulas as MathML, which browsers show without scripts from the web."""
+
+    def write(translator: Any, node: Any) -> None:
+        text = node.astext().strip()
+        translator.body.append(latex2mathml.converter.convert(text, display=display))
+        raise nodes.SkipNode
+
+    return write
+
+
 def setup(app: Any) -> None:
     """Write the pages made from code, before Sphinx reads the others."""
     generate.write(HERE / "generated")
+    app.add_html_math_renderer("mathml", (_math("inline"), None), (_math("block"), None))
     app.connect("source-read", _links)
