@@ -151,13 +151,13 @@ HOSTILE = {
     "reads the means": (acting("return self.problem.means.argmax()"), "no attribute 'means'"),
     "answers by itself": (
         acting(
-            "import os\nfor fd in range(3, 20):\n    try: os.write(fd, b'x' * 9000)\n    "
+            "import os\nfor fd in range(3, 4096):\n    try: os.write(fd, b'x' * 9000)\n    "
             "except OSError: pass"
         ),
         "wrote to the grader's pipe",
     ),
     "closes the pipes": (
-        acting("import os\nos.closerange(0, 20)"),
+        acting("import os\nos.closerange(0, 4096)"),
         "closed the grader's pipe|process ended",
     ),
     "has another class": ("class Agents: pass", "has no class Agent"),
