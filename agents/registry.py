@@ -164,6 +164,10 @@ def agent_class(name: str) -> Any:
     specs = _all_specs()
     prefix, base = split_prefix(name)
     if base not in specs or (prefix and not is_policy(specs[base].load())):
+        if name.endswith(".py"):
+            raise ValueError(f"agent {name!r}: expected its class too, such as {name}:MyAgent")
+        if "," in name:
+            raise ValueError(f"agent {name!r}: expected one agent; put spaces between several")
         remedy = (
             f"; {' or '.join(each for each in INDEX_AGENTS if each)} before the name of a policy "
             "gives its correlated version; pass an agent of your own as file.py:Class or "

@@ -134,7 +134,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         type=above_0("--until-half-width"),
         metavar="W",
         help="add trials, at most those of --trials, until the differences in regret between all "
-        "agents are known up to W",
+        "agents are known to within W",
     )
     run.add_argument(
         "--parameters",

@@ -16,7 +16,7 @@ from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
 from cmab_gym.evaluation.comparison import compare_paired, describe, fewest_trials, holm
 from cmab_gym.evaluation.joining import what_decides
-from cmab_gym.evaluation.results import WIDEST_NAME, Results, short_labels
+from cmab_gym.evaluation.results import WIDEST_NAME, Results, listed, short_labels
 from cmab_gym.evaluation.results_file import TABLE
 from cmab_gym.text import shown
 
@@ -145,6 +145,7 @@ def compare(
         n_resamples: resamples of the bootstrap, and random flips of signs, 100 or more.
 
     Raises:
+        TypeError: the results are a folder: load it.
         ValueError: the results are of different environments, there are fewer than two agents, they
             have no trial in common, an agent has two results for a trial, or there are more pairs
             than so few resamples can compare.
@@ -157,7 +158,7 @@ def compare(
     """
     seed = checks.whole_number("seed", seed, 0)
     n_resamples = checks.whole_number("n_resamples", n_resamples, 100)
-    every = [results] if isinstance(results, Results) else list(results)
+    every = listed(results)
     groups = by_environment(every)
     if len(groups) > 1:
         what = what_differs(groups[0][0], groups[1][0])

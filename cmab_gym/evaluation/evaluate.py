@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -112,9 +115,12 @@ def evaluate(
             `error.results` holds those of the agents that had finished.
     """
     if others:
+        name = next(iter(others))
+        near = get_close_matches(name, inspect.signature(evaluate).parameters, n=1)
         raise TypeError(
-            f"evaluate() has no argument {next(iter(others))!r}: pass keyword arguments of the "
-            f"environment as env_kwargs={others}"
+            f"evaluate() has no argument {name!r}: "
+            + (f"did you mean {near[0]!r}? P" if near else "p")
+            + f"ass keyword arguments of the environment as env_kwargs={others}"
         )
     rounds = checks.whole_number("rounds", rounds, 1)
     trials = checks.whole_number("trials", trials, 1)
@@ -272,7 +278,10 @@ def label_of(agent: Any) -> str:
     if isinstance(agent, type):
         return agent.__name__
     described = repr(agent)
-    return type(agent).__name__ if described.startswith("<") else described
+    if described.startswith("<"):
+        return type(agent).__name__
+    # Without the address of an object in memory, which is another one in each run.
+    return re.sub(r"<(?:[\w.<>]*\.)?(\w+) object at 0x[0-9a-f]+>", r"\1()", described)
 
 
 def batch_size_of(given: int | None, trials: int, workers: int) -> int:

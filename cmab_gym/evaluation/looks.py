@@ -39,7 +39,7 @@ def widest_half_width(regret: FloatArray, error: float) -> float:
 
     Returns:
         Half the width of Student's interval of the paired differences that vary most; infinite for
-        one trial, 0 for one agent.
+        one trial, 0 if one agent is left.
     """
     from scipy.special import stdtrit
 

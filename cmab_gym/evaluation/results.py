@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cmab_gym.agents.registry import split_prefix
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.evaluation import results_file
 from cmab_gym.evaluation.agent_run import AgentRun
@@ -360,11 +361,34 @@ def standard_deviation(curves: FloatArray) -> FloatArray:
 
 
 def short_labels(labels: Sequence[str]) -> list[str]:
-    """Shorten "path/to/file.py:Agent" to "Agent", unless two labels would become equal."""
-    short = [label.rsplit(".py:", 1)[-1] for label in labels]
+    """Shorten "c-path/to/file.py:Agent" to "c-Agent", unless two labels would become equal.
+
+    Examples:
+        >>> short_labels(["a.py:One", "c-a.py:One", "a.py:Two", "b.py:Two", "ucb"])
+        ['One', 'c-One', 'a.py:Two', 'b.py:Two', 'ucb']
+    """
+    short = [_short(label) for label in labels]
     return [
         full if short.count(brief) > 1 else brief for full, brief in zip(labels, short, strict=True)
     ]
+
+
+def _short(label: str) -> str:
+    _, of_file, name = label.rpartition(".py:")
+    return split_prefix(label)[0] + name if of_file else label
+
+
+def listed(results: Results | Sequence[Results]) -> list[Results]:
+    """Return results as a list.
+
+    Raises:
+        TypeError: one of them is not a `Results`, but a folder, say.
+    """
+    every = [results] if isinstance(results, Results | str | Path) else list(results)
+    for each in every:
+        if not isinstance(each, Results):
+            raise TypeError(f"{each!r}: expected Results; read a folder by Results.load(folder)")
+    return every
 
 
 def half_width(n: int, sd: float) -> float:

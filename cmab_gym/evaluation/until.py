@@ -47,7 +47,7 @@ def evaluate_until(
         there could have been; and "half_width", that of the widest interval at the end.
 
     Raises:
-        TypeError, ValueError: as `evaluate`.
+        TypeError, ValueError: as `evaluate`; or there is one agent.
         EvaluationError: an agent failed; `error.results` holds those of the others.
         EvaluationInterrupted: Ctrl-C was pressed; `error.results` holds the trials up to the last
             look, or those of the first agents if there was none.
@@ -71,6 +71,11 @@ def evaluate_until(
     done: Results | None = None
     reached = float("inf")
     playing = labelled(agents)
+    if len(playing) < 2:
+        raise ValueError(
+            "one agent has no difference to another: expected at least two; to play one, use "
+            "evaluate, or leave --until-half-width out"
+        )
     failed: list[AgentRun] = []
     for look in looks:
         first = 0 if done is None else done.trials.stop

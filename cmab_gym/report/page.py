@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cmab_gym.evaluation.compare import by_environment
-from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.results import Results, listed
 from cmab_gym.evaluation.tables import PAIRS_LEGEND
 from cmab_gym.files import write_whole
 from cmab_gym.report.charts import COLOURS, DASHES, SHAPES
@@ -36,11 +36,12 @@ def write_report(results: Results | Sequence[Results], path: str | Path) -> Path
         path: the file to write, such as "report.html".
 
     Raises:
+        TypeError: the results are a folder: load it.
         ValueError: no agent finished, or the extra `report` is not installed.
         OSError: the file cannot be written.
     """
     path = Path(path)
-    every = [results] if isinstance(results, Results) else list(results)
+    every = listed(results)
     groups = [group for group in by_environment(every) if any(each.finished for each in group)]
     if not groups:
         raise ValueError("no agent finished: expected results to report; see results.failures")

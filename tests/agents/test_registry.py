@@ -270,3 +270,15 @@ def test_agents_from_one_factory_are_independent():
     assert len({tuple(column) for column in arms.T.tolist()}) == 4
     agent.update(arms[0], np.array([0.0, 1, 1, 0]))
     assert [copy.total for copy in made[-4:]] == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("my_agent.py", r"expected its class too, such as my_agent\.py:MyAgent"),
+        ("ucb,c-ucb", "expected one agent; put spaces between several"),
+    ],
+)
+def test_names_that_are_nearly_right_have_a_remedy_of_their_own(name, remedy):
+    with pytest.raises(ValueError, match=remedy):
+        make_agent(name)

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from cmab_gym import make_agent, published
-from cmab_gym.agents import TS, UCB, CBandit, RandomAgent, registry
+from cmab_gym.agents import TS, UCB, CBandit, IndexAgent, RandomAgent, registry
 from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.evaluation import EvaluationError, EvaluationInterrupted, check_agent, evaluate
 from cmab_gym.evaluation.evaluate import checkpoint_rounds
@@ -659,3 +659,17 @@ def test_the_contract_finds_what_breaks_it():
 def test_published_settings_run():
     results = evaluate("CMAB-MovieLens-v0", published("ucb", "c-ts"), 100, 2)
     assert results.manifest["agents"] == {"ucb": "ucb(B=5.0)", "c-ts": "c-ts(B=4.0, beta=1.0)"}
+
+
+def test_a_misspelt_argument_is_suggested():
+    with pytest.raises(TypeError, match="no argument 'round': did you mean 'rounds'"):
+        evaluate(TABULAR, ["ucb"], round=50)
+
+
+def test_a_label_holds_no_address_in_memory():
+    class Mine:
+        def index(self, history, rng):
+            return history.means
+
+    results = evaluate(TABULAR, [IndexAgent(Mine())], 20, 2)
+    assert [run.label for run in results.runs] == ["IndexAgent(Mine())"]

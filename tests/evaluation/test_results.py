@@ -12,7 +12,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from waiting import LIMIT
 
-from cmab_gym.evaluation import AgentRun, Results, evaluate, parquet, results_file
+from cmab_gym.evaluation import (
+    AgentRun,
+    Results,
+    compare,
+    evaluate,
+    parquet,
+    plot_regret,
+    results_file,
+)
+from cmab_gym.evaluation.plots import plot_pulls
 from cmab_gym.files import write_csv, write_whole
 from cmab_gym.text import display_width
 
@@ -260,3 +269,9 @@ def test_a_manifest_holds_arrays_in_full(tmp_path):
     manifest = json.loads((results.save(tmp_path) / "manifest.json").read_text())
     assert_array_equal(manifest["env_kwargs"]["pmf"], pmf)
     assert manifest["all_env_kwargs"]["allow_invalid"] is False
+
+
+@pytest.mark.parametrize("function", [compare, plot_regret, plot_pulls])
+def test_a_folder_is_not_results(function, tmp_path):
+    with pytest.raises(TypeError, match=r"expected Results; read a folder by Results\.load"):
+        function(str(tmp_path), *([tmp_path / "x.png"] if function is not compare else []))

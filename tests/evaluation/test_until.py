@@ -66,7 +66,8 @@ def test_the_most_trials_are_a_limit():
 
 
 def test_one_agent_has_no_difference():
-    assert evaluate_until(TABULAR, ["ucb"], 0.01, rounds=20).trials == range(20)
+    with pytest.raises(ValueError, match="one agent has no difference to another"):
+        evaluate_until(TABULAR, ["ucb"], 0.01, rounds=20)
 
 
 def test_an_agent_that_fails_later_is_left_out_of_further_trials():
@@ -106,9 +107,12 @@ def test_trials_cannot_be_given():
 def test_the_command_says_how_well_the_differences_are_known(tmp_path, capsys):
     command = ["run", TABULAR, "--rounds", "300", "--until-half-width", "3", "--out"]
     assert main([*command, str(tmp_path / "out"), "--agents", *AGENTS]) == 0
-    assert "the differences between all agents are known up to" in capsys.readouterr().out
+    assert "the differences between all agents are known to within" in capsys.readouterr().out
+    few = [*command, str(tmp_path / "few"), "--agents", *AGENTS, "--trials", "5"]
+    assert main(few) == 0
+    assert "wanted 3, not reached: raise --trials" in capsys.readouterr().out
     assert np.isfinite(Results.load(tmp_path / "out").manifest["half_width"])
-    assert main([*command, str(tmp_path), "--agents", "ucb", "--first-trial", "3"]) == 2
+    assert main([*command, str(tmp_path), "--agents", *AGENTS, "--first-trial", "3"]) == 2
     assert "--first-trial and --until-half-width: expected one" in capsys.readouterr().err
     assert main([*command[:5], "x", "--agents", "ucb"]) == 2
     assert "--until-half-width x: expected a number above 0" in capsys.readouterr().err

@@ -19,7 +19,7 @@ from cmab_gym.grading.template import template
 from cmab_gym.text import shown
 
 _ROOT = (
-    "submissions run as root, and can read all files: give --user nobody, or use a container that "
+    "submissions run as root, and can read all files: use --user nobody, or use a container that "
     "holds nothing else"
 )
 

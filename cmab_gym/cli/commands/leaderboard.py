@@ -37,7 +37,8 @@ _RUNS = "runs"  # folder in that of `--out`
 _LEGEND = (
     "Regret is divided by that expected of random pulls: 0 is the best arm in every round, 1 is "
     "random pulls. IQM: interquartile mean over all trials of all tasks; places: 95 % interval of "
-    "the place; tables to control: the mean on these tasks; µs: microseconds per round."
+    "the place; the columns from tables to control: the mean on the tasks of each family; µs: "
+    "microseconds per round."
 )
 
 
@@ -66,6 +67,8 @@ def run(chosen: argparse.Namespace) -> int:
     _print_board(table, chosen.by)
     given = [name for name in new if name in chosen.agents]
     code = _print_given(records, table, given, chosen.resamples)
+    if chosen.quick:
+        say("--quick plays few tasks and trials: these places mean nothing")
     say(f"written to {out}")
     about = {"tasks": len(suite.tasks), "rounds": suite.rounds, "trials": suite.trials}
     document = {"out": str(out), **about, "agents": table.to_dict("records")}
@@ -100,7 +103,7 @@ def _print_given(records: Records, table: pd.DataFrame, new: list[str], resample
     made = dict(zip(table["name"], table["made"], strict=True))
     for row in (row for row in records.rows if row.agent in new):
         if row.agent in made:
-            say(shown(f"made by: {made[row.agent]}"))
+            say(shown(f"how its row was made: {made[row.agent]}"))
         for sentence in neighbours(records, table, row.agent, n_resamples=resamples):
             say(shown(sentence))
         if row.failure:

@@ -145,7 +145,7 @@ def _print_summary(results: Results) -> None:
     for label, what in results.manifest["told_more"].items():
         say(f"{label} was told more than other agents: {what}")
     if "until" in results.manifest:
-        say(
-            "{trials} trials; the differences between all agents are known up to {half_width:.2g} "
-            "(wanted: {until:g})".format_map(results.manifest)
-        )
+        missed = results.manifest["half_width"] > results.manifest["until"]
+        goal = "wanted {until:g}, not reached: raise --trials" if missed else "wanted {until:g}"
+        known = "{trials} trials; the differences between all agents are known to within "
+        say((known + "{half_width:.2g} (" + goal + ")").format_map(results.manifest))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.results import Results, listed
 from cmab_gym.files import write_whole
 from cmab_gym.text import drawn
 
@@ -65,8 +65,10 @@ def check_plot(results: Results, path: str | Path | None) -> Path | None:
     """Check the arguments of a plot, before anything is drawn; return the path.
 
     Raises:
+        TypeError: the results are a folder: load it.
         ValueError: no agent finished, or Matplotlib cannot write files with this extension.
     """
+    listed(results)
     if path is not None:
         picture_format(Path(path))
     if not results.finished:
