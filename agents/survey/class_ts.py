@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.agents.survey.classes_of import classes_of
+from cmab_gym.agents.survey.learned import classes_of
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cmab_gym import checks
-from cmab_gym.agents.survey.gaussian_posterior import factors_of, posterior
+from cmab_gym.agents.survey.gaussian_posterior import posterior
+from cmab_gym.agents.survey.learned import factors_of
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cmab_gym.agents.survey.learned import factors_of
 from cmab_gym.agents.survey.survey_means import shrunk_means, surveyed
 from cmab_gym.arrays import AnyArray, FloatArray
 from cmab_gym.history import History
-from cmab_gym.problem import BanditProblem
-from cmab_gym.survey_factors import SurveyFactors
 
 
 @dataclass(frozen=True)
@@ -90,19 +89,3 @@ def posterior(history: History, shrinkage: float) -> Posterior:
         variances * weights,
         np.sqrt(own * variances * weights),
     )
-
-
-def factors_of(problem: BanditProblem) -> SurveyFactors:
-    """Return the factors of the survey.
-
-    Raises:
-        ValueError: the problem has none.
-    """
-    factors = problem.survey_factors
-    if factors is None:
-        raise ValueError(
-            "the problem has no survey_factors: expected CMAB-Ratings-v0 with factors=4, for "
-            "example, and your ratings or data='ml-1m' (the bundled tables have no factors); or "
-            "use warm-ts, which needs only the means of the survey"
-        )
-    return factors

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.agents.survey.gaussian_posterior import factors_of, posterior
+from cmab_gym.agents.survey.gaussian_posterior import posterior
+from cmab_gym.agents.survey.learned import factors_of
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams
