@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
-from cmab_gym.evaluation.comparison import compare_paired, describe, fewest_trials, holm
+from cmab_gym.evaluation.comparison import all_pairs, compare_paired, describe, fewest_trials, holm
 from cmab_gym.evaluation.joining import what_decides
 from cmab_gym.evaluation.results import WIDEST_NAME, Results, listed, short_labels
 from cmab_gym.evaluation.results_file import TABLE
@@ -186,7 +185,7 @@ def compare(
 def _pairs(
     labels: Sequence[str], regret: FloatArray, looks: int, n_resamples: int, seed: int
 ) -> tuple[Pair, ...]:
-    first, second = np.array(list(combinations(range(len(labels)), 2))).T
+    first, second = all_pairs(len(labels))
     error = ERROR / len(first) / looks
     if n_resamples < 1 / error:  # the smallest p value of the test is 1 / (n_resamples + 1)
         raise ValueError(

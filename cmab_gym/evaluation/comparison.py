@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab_gym.arrays import FloatArray
+from cmab_gym.arrays import FloatArray, IntArray
 
 POWER = 0.8
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -226,6 +226,16 @@ def describe(regret: FloatArray) -> dict[str, float]:
         **{f"{100 * share:.0f} %": float(value) for share, value in quantiles},
         "worst_tenth": float(ordered[-worst:].mean()),
     }
+
+
+def all_pairs(n: int) -> IntArray:
+    """Return the positions of the first and the second of all pairs of n things, int64 (2, pairs).
+
+    Examples:
+        >>> all_pairs(3).tolist()
+        [[0, 0, 1], [1, 2, 2]]
+    """
+    return np.stack(np.triu_indices(n, 1))
 
 
 def interquartile_mean(values: FloatArray) -> FloatArray:

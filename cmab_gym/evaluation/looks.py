@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 
 from cmab_gym.arrays import FloatArray
+from cmab_gym.evaluation.comparison import all_pairs
 
 FIRST_LOOK = 20  # trials
 
@@ -14,9 +13,9 @@ FIRST_LOOK = 20  # trials
 def looks_at(limit: int) -> tuple[int, ...]:
     """Return the numbers of trials after which to look: 20, doubled each time, and the limit.
 
-    Whoever looks several times, and stops when the picture pleases, errs more often than at one
-    look. With a probability of error of 0.05 divided by the number of looks at each, all of them
-    together err with at most 0.05, whichever was the last (Bonferroni).
+    Looking several times and stopping once a difference shows makes errors more likely. If each
+    look has a probability of error of 0.05 divided by the number of looks, the probability that any
+    of them errs is at most 0.05, whichever is the last (Bonferroni).
 
     Examples:
         >>> looks_at(100)
@@ -48,6 +47,6 @@ def widest_half_width(regret: FloatArray, error: float) -> float:
         return 0.0
     if trials < 2:
         return float("inf")
-    first, second = np.array(list(combinations(range(agents), 2))).T
+    first, second = all_pairs(agents)
     sd = (regret[first] - regret[second]).std(axis=1, ddof=1).max()
     return float(stdtrit(trials - 1, 1 - error / len(first) / 2) * sd / np.sqrt(trials))
