@@ -105,14 +105,10 @@ class _Parser(argparse.ArgumentParser):
 
 def _add_run(run: argparse.ArgumentParser) -> None:
     _add_environment(run)
-    run.add_argument(
-        "--agents",
-        nargs="+",
-        action=AddAgents,
-        required=True,
-        metavar="AGENT",
-        help="names (see `cmab-gym agents`), optionally with parameters: 'c-ucb(B=5)'; classes of "
-        "your own: my_file.py:MyAgent; or trained agents: model.zip",
+    _add_agents(
+        run,
+        "names (see `cmab-gym agents`), optionally with parameters: 'c-ucb(B=5)'; classes of your "
+        "own: my_file.py:MyAgent; or trained agents: model.zip",
     )
     _add_whole(run, "--rounds", "pulls per trial", 5000)
     _add_whole(run, "--trials", "independent trials", 100)
@@ -167,13 +163,9 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 
 def _add_identify(identify: argparse.ArgumentParser) -> None:
     _add_environment(identify)
-    identify.add_argument(
-        "--agents",
-        nargs="+",
-        action=AddAgents,
-        required=True,
-        metavar="AGENT",
-        help="names: lucb, c-lucb, lil-ucb, top-two-ts, track-and-stop; or classes of your own: "
+    _add_agents(
+        identify,
+        "names: lucb, c-lucb, lil-ucb, top-two-ts, track-and-stop; or classes of your own: "
         "my_file.py:MyAgent",
     )
     identify.add_argument(
@@ -488,6 +480,12 @@ def _add_environment(command: argparse.ArgumentParser) -> None:
         help="keyword arguments of the environment, such as task=movie pad=0.4",
     )
     command.set_defaults(option_of=_SET)
+
+
+def _add_agents(command: argparse.ArgumentParser, about: str) -> None:
+    command.add_argument(
+        "--agents", nargs="+", action=AddAgents, required=True, metavar="AGENT", help=about
+    )
 
 
 def _add_seed(command: argparse.ArgumentParser) -> None:
