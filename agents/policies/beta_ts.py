@@ -31,10 +31,10 @@ class BetaTS:
 
     def learn(self, history: History, rng: TrialStreams) -> None:
         """Toss the coin of the last reward."""
-        chance = scaled_rewards(history.last_reward, history.problem.reward_bounds)
+        probability = scaled_rewards(history.last_reward, history.problem.reward_bounds)
         successes = _successes(history)
-        trial = np.arange(chance.size)
-        successes[trial, history.last_arm] += rng.random(1)[:, 0] < chance
+        trial = np.arange(probability.size)
+        successes[trial, history.last_arm] += rng.random(1)[:, 0] < probability
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
         """Draw the index, float64 (B, K): see `IndexPolicy.index`."""

@@ -37,7 +37,7 @@ def write(
     """Write the table and the manifest, and delete the pictures of other results.
 
     The table also holds the manifest, and one rename replaces it. The pictures are deleted before,
-    so that none ever lies beside a table that it does not show.
+    so that no picture stays next to a table that it does not show.
 
     Raises:
         OSError: a file cannot be written; the error names it.

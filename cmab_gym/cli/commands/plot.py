@@ -24,7 +24,7 @@ def run(chosen: argparse.Namespace) -> int:
     every = {Path(name): Results.load(name) for name in chosen.folders}
     if chosen.out is not None:
         joined = Results.concat(every.values())
-        # Saved too, so that no picture lies beside a table that it does not show.
+        # Saved too, so that no picture is next to a table that it does not show.
         every = {joined.save(output_folder(chosen.out)): joined}
     for folder, results in every.items():
         for kind in chosen.kinds or _kinds(results):

@@ -151,7 +151,7 @@ def log_axes(results: Results, log: str | None) -> str:
     """Return which axes are logarithmic, "none", "x", "y" or "xy"; None follows the checkpoints.
 
     Raises:
-        ValueError: there are no such axes.
+        ValueError: `log` is not one of these.
     """
     if log is None:
         return "x" if results.manifest.get("log_checkpoints") else "none"
