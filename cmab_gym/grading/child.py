@@ -1,8 +1,9 @@
 """The program of a submission's process; it is passed to `python -I -c` as text.
 
-It is given two pipes and the limits, and imports nothing of this package, so that there is nothing
-of the grader in its memory. Requests are lines of JSON: a problem and a seed begin a trial, a
-number is the reward of the last arm. Replies are lines: "arm 3", or "error " and a sentence.
+It is given two pipes, the limits and the student's name of the file, and imports nothing of this
+package, so that there is nothing of the grader in its memory. Requests are lines of JSON: a problem
+and a seed begin a trial, a number is the reward of the last arm. Replies are lines: "arm 3", or
+"error " and a sentence.
 """
 
 from __future__ import annotations
@@ -82,15 +83,15 @@ def watch() -> None:
     sys.addaudithook(check)
 
 
-def load() -> Any:
-    """Run the submission's file and return its class."""
+def load(name: str) -> Any:
+    """Run the submission's file, which the student calls `name`, and return its class."""
     spec = importlib.util.spec_from_file_location("submission", os.path.abspath(FILE))
     assert spec is not None and spec.loader is not None  # noqa: PT018, S101
     module = importlib.util.module_from_spec(spec)
     sys.modules["submission"] = module
     spec.loader.exec_module(module)
     if not isinstance(getattr(module, CLASS, None), type):
-        raise TypeError(f"{FILE} has no class {CLASS}: expected one with reset, act and update")
+        raise TypeError(f"{name} has no class {CLASS}: expected one with reset, act and update")
     return getattr(module, CLASS)
 
 
@@ -116,26 +117,27 @@ def checked(arm: Any, n_arms: int) -> int:
     return number
 
 
-def sentence(error: BaseException) -> str:
-    """Say what went wrong, and in which line of the submission."""
+def sentence(error: BaseException, name: str) -> str:
+    """Say what went wrong, and in which line of the submission, which the student calls `name`."""
     if isinstance(error, SystemExit):
         text = "it called sys.exit: return from act() and update(), do not exit"
     elif isinstance(error, MemoryError):
         text = "MemoryError: it needed more memory than the limit"
     else:
-        text = f"{type(error).__name__}: {error}"
+        told = error.msg if isinstance(error, SyntaxError) else error  # the place follows
+        text = f"{type(error).__name__}: {told}"
     line = error.lineno if isinstance(error, SyntaxError) else None
     for frame, number in traceback.walk_tb(error.__traceback__):
         if os.path.basename(frame.f_code.co_filename) == FILE:
             line = number
-    return " ".join(text.split()) + (f" ({FILE} line {line})" if line else "")
+    return " ".join(text.split()) + (f" ({name} line {line})" if line else "")
 
 
 def main() -> None:
     """Answer requests until there are no more."""
     requests = os.fdopen(int(sys.argv[1]), "r", encoding="utf-8")
     replies = int(sys.argv[2])
-    limits = json.loads(sys.argv[3])
+    limits, name = json.loads(sys.argv[3]), sys.argv[4]
     del sys.argv[1:]
 
     def reply(text: str) -> None:
@@ -144,7 +146,7 @@ def main() -> None:
     try:
         set_limits(limits)
         watch()
-        agent_class = load()
+        agent_class = load(name)
         arm = n_arms = 0
         agent: Any = None
         for line in requests:
@@ -158,7 +160,7 @@ def main() -> None:
             arm = checked(agent.act(), n_arms)
             reply(f"arm {arm}")
     except BaseException as error:
-        reply(f"error {sentence(error)}")
+        reply(f"error {sentence(error, name)}")
         os._exit(1)
 
 

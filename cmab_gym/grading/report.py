@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cmab_gym.grading.grade import Grade, Outcome
 from cmab_gym.versions import version_of
 
@@ -90,7 +92,10 @@ def as_gradescope(grade: Grade) -> dict[str, Any]:
 
 
 def class_table(grades: Sequence[Grade]) -> pd.DataFrame:
-    """Return a row for each submission, the best first: by points, then by regret."""
+    """Return a row for each submission, the best first: by points, then by regret.
+
+    Those with the same points and the same regret, or none, share a rank.
+    """
     import pandas as pd
 
     rows = [
@@ -109,7 +114,10 @@ def class_table(grades: Sequence[Grade]) -> pd.DataFrame:
     ]
     by = ["score", "regret", "submission"]
     table = pd.DataFrame(rows).sort_values(by, ascending=[False, True, True], kind="stable")
-    table.insert(0, "rank", range(1, len(table) + 1))
+    compared = table[["score", "regret"]].fillna(math.inf).reset_index(drop=True)
+    differs = compared.ne(compared.shift()).any(axis=1)
+    ranks = (differs.index + 1).where(differs, 0)
+    table.insert(0, "rank", np.maximum.accumulate(ranks))
     return table
 
 

@@ -67,7 +67,7 @@ class Submission:
     def __init__(
         self, path: Path, limits: Limits, deadline: float, user: str | None = None
     ) -> None:
-        self._source = read_submission(path)
+        self._source, self._name = read_submission(path), path.name
         self._limits, self._deadline, self._identity = limits, deadline, identity_of(user)
         self._unread = b""
         self._printed = 0  # bytes
@@ -89,7 +89,7 @@ class Submission:
                 self._process = subprocess.Popen(  # noqa: S603
                     [
                         *(sys.executable, "-I", "-B", "-c", _PROGRAM.read_text()),
-                        *(str(requests), str(replies), json.dumps(limits)),
+                        *(str(requests), str(replies), json.dumps(limits), self._name),
                     ],
                     cwd=folder,
                     env=_environment(folder),

@@ -87,11 +87,13 @@ def test_a_folder_of_submissions_becomes_one_table(submit, tmp_path, capsys):
     )
     table = pd.read_csv(out / "grades.csv")
     assert table["score"].tolist() == [10, 10, 0, 0]
-    assert table["rank"].tolist() == [1, 2, 3, 4]
+    assert table["rank"].tolist() == [1, 1, 3, 3]
     assert {path.stem for path in out.glob("*.json")} == {"ann", "bob", "=cmd", "dan"}
     assert "it called sys.exit" in (out / "=cmd.txt").read_text()
     assert json.loads((out / "bob.json").read_text())["score"] == 10
-    assert "ann.py: 10 of 10 points" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "ann.py: 10 of 10 points" in printed
+    assert "nan" not in printed
 
 
 def test_one_submission_is_explained(submit, tmp_path, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -31,7 +32,7 @@ def run(chosen: argparse.Namespace) -> int:
         _write(Path(chosen.template), template(assignment))
     if chosen.autograder:
         write_autograder(output_folder(chosen.autograder), chosen.assignment, chosen.seed)
-        say(f"written: {shown(chosen.autograder)}")
+        say(f"written to {shown(chosen.autograder)}")
     if chosen.submissions:
         _grade(chosen, assignment)
     elif not (chosen.template or chosen.autograder):
@@ -63,7 +64,7 @@ def _grade(chosen: argparse.Namespace, assignment: Assignment) -> None:
         _print_leaders(grades)
     if out is not None:
         _write_all(out, grades)
-        say(f"\nwritten: {shown(out)}")
+        say(f"\nwritten to {shown(out)}")
 
 
 def _write_all(out: Path, grades: Sequence[Grade]) -> None:
@@ -90,13 +91,17 @@ def _names(grades: Sequence[Grade]) -> Iterator[str]:
 def _print_leaders(grades: Sequence[Grade]) -> None:
     header = ("rank", "submission", "score", "regret", "time")
     rows = [
-        (str(rank), shown(name), f"{score:g}", f"{regret:.1f}", f"{ratio:.1f}")
+        (str(rank), shown(name), f"{score:g}", _one_digit(regret), _one_digit(ratio))
         for rank, name, score, regret, ratio in class_table(grades)[list(header)].itertuples(
             index=False
         )
     ]
     print_table(header, rows, text=["submission"])
     say("regret: of all tests together; time: of a round, divided by the reference's")
+
+
+def _one_digit(number: float) -> str:
+    return "-" if math.isnan(number) else f"{number:.1f}"
 
 
 def _print(text: str) -> None:
