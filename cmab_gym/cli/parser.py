@@ -6,6 +6,8 @@ A command is named by its module in `cmab_gym.cli.commands` and the function to 
 from __future__ import annotations
 
 import argparse
+from difflib import get_close_matches
+from shlex import quote
 from typing import Any, NoReturn
 
 from cmab_gym.cli.completion import SHELLS, PrintCompletion
@@ -96,6 +98,15 @@ class _Parser(argparse.ArgumentParser):
             default=argparse.SUPPRESS,
             help="print the traceback of every error",
         )
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuse unknown arguments here, so that the error names the command's own options."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            near = get_close_matches(unknown[0], self._option_string_actions, n=1)
+            hint = f": did you mean {near[0]}" if near else ""
+            self.error(f"unknown argument {quote(unknown[0])}{hint}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         if "ENV" in message:

@@ -75,6 +75,14 @@ def only_line(arguments, capsys):
             ["train", "ppo", "--on", "bernoulli", "--out", "m.zip", "--steps", "0"],
             "--steps 0: expected an integer of at least 1",
         ),
+        (
+            [*TABULAR, "--trails", "5"],
+            "unknown argument --trails: did you mean --trials; see `cmab-gym run --help`",
+        ),
+        (
+            ["data", "list", "everything"],
+            "unknown argument everything; see `cmab-gym data list --help`",
+        ),
         ([*TABULAR, "--rounds"], "--rounds: expected one argument; see `cmab-gym run --help`"),
     ],
 )
