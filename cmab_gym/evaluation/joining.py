@@ -95,7 +95,10 @@ def _without_gaps(label: str, parts: Sequence[Part]) -> list[tuple[AgentRun, ran
             if run.label == label and (key not in by_trials or by_trials[key][0].failure):
                 by_trials[key] = run, trials
             elif run.label == label and not run.failure:
-                raise ValueError(f"agent {label!r} has {_named(trials)} twice: expected them once")
+                raise ValueError(
+                    f"agent {label!r} has {_named(trials)} twice: expected them once; leave one of "
+                    "the two results out, or run other trials (first_trial)"
+                )
     own = [by_trials[key] for key in sorted(by_trials)]
     for (_, before), (_, after) in pairwise(own):
         if after.start != before.stop:
