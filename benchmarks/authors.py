@@ -20,7 +20,7 @@ from process import HERE
 from speed import LOOPS, loops
 
 from cmab_gym import evaluate
-from cmab_gym.evaluation.batch import find_model
+from cmab_gym.evaluation.playing.batch import find_model
 
 ENV_ID = "CMAB-MovieLens-v0"
 TASKS = {"genre": "18 genres", "movie": "50 movies"}

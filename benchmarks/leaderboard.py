@@ -23,8 +23,8 @@ from scipy.stats import rankdata
 from cmab_gym import make_agent
 from cmab_gym.agents.registry import INDEX_AGENTS, agents_by_idea, is_policy
 from cmab_gym.arrays import FloatArray
-from cmab_gym.evaluation.batch import find_environment, make_environment
-from cmab_gym.evaluation.results import half_width
+from cmab_gym.evaluation.playing.batch import find_environment, make_environment
+from cmab_gym.evaluation.results.results import half_width
 from cmab_gym.evaluation.tables import Table
 from cmab_gym.leaderboard import (
     BUNDLED,

@@ -16,9 +16,9 @@ import problem
 from process import peak_gigabytes
 
 from cmab_gym import make_agent
-from cmab_gym.evaluation.batch import find_environment, make_environment
-from cmab_gym.evaluation.compiled import CompiledRun
-from cmab_gym.evaluation.record import Record
+from cmab_gym.evaluation.playing.batch import find_environment, make_environment
+from cmab_gym.evaluation.playing.compiled import CompiledRun
+from cmab_gym.evaluation.playing.record import Record
 from cmab_gym.streams import TrialStreams
 
 LOOPS = {"compiled": "1", "NumPy": "0"}  # with the extra `fast`, and without

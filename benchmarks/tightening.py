@@ -12,7 +12,7 @@ from speed import LOOPS, loops
 import cmab_gym
 from cmab_gym.agents import UCB, CBandit, TightenedCBandit
 from cmab_gym.arrays import BoolArray, FloatArray
-from cmab_gym.evaluation.batch import find_model
+from cmab_gym.evaluation.playing.batch import find_model
 
 RATINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "genres, p = 0.25": ("CMAB-MovieLens-v0", {"mask": 0.25}),

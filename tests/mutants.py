@@ -12,7 +12,7 @@ from cmab_gym.agents.rl.model_file import read_description
 from cmab_gym.envs_data import ReadOptions, Survey, bundled_survey, read_ratings
 from cmab_gym.envs_data.bundle import SurveySpec
 from cmab_gym.evaluation import Results
-from cmab_gym.evaluation.sweep_tasks import Sweep
+from cmab_gym.evaluation.sweeps.sweep_tasks import Sweep
 from cmab_gym.state import read_state, write_state
 
 ROWS = [(user, item, 1 + (user * item) % 5) for user in range(1, 40) for item in range(1, 9)]

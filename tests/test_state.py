@@ -7,7 +7,7 @@ from cmab_gym import BanditProblem, make_agent
 from cmab_gym.agents.identification.names import IDENTIFICATION_AGENTS, make_identification_agent
 from cmab_gym.agents.make import agent_factory
 from cmab_gym.agents.registry import agent_names, agents_by_idea, split_prefix
-from cmab_gym.evaluation.batch import find_environment, make_environment
+from cmab_gym.evaluation.playing.batch import find_environment, make_environment
 from cmab_gym.late_rewards import Arrivals, RoundQueue
 from cmab_gym.state import StateError, read_state, restored, state_of, write_state
 from cmab_gym.streams import TrialStreams, environment_seed

@@ -20,7 +20,7 @@ from tripwire import Tripwire
 from cmab_gym.agents.make import make_agent
 from cmab_gym.envs_data import ReadOptions, Survey, read_ratings
 from cmab_gym.evaluation import Results
-from cmab_gym.evaluation.sweep_tasks import Sweep
+from cmab_gym.evaluation.sweeps.sweep_tasks import Sweep
 from cmab_gym.literals import read_value
 from cmab_gym.state import read_state
 
@@ -39,13 +39,16 @@ SAFE_KEYWORDS = {"shell": False, "allow_pickle": False, "weights_only": True}
 OWN_PROCESSES = "between a process and the workers that it started, or those of a Dask cluster"
 USERS_CODE = "imports code that the user names, or an installed package"
 ALLOWED = {
-    ("cmab_gym/evaluation/worker.py", "cloudpickle"): OWN_PROCESSES,
-    ("cmab_gym/evaluation/worker.py", "pickle"): OWN_PROCESSES,
-    ("cmab_gym/evaluation/worker.py", "ctypes"): "prctl, to end with the process that started it",
-    ("cmab_gym/evaluation/processes.py", "cloudpickle"): OWN_PROCESSES,
-    ("cmab_gym/evaluation/processes.py", "subprocess"): "starts Python with `worker.serve`",
-    ("cmab_gym/evaluation/local.py", "cloudpickle"): OWN_PROCESSES,
-    ("cmab_gym/evaluation/cluster.py", "cloudpickle"): OWN_PROCESSES,
+    ("cmab_gym/evaluation/processes/worker.py", "cloudpickle"): OWN_PROCESSES,
+    ("cmab_gym/evaluation/processes/worker.py", "pickle"): OWN_PROCESSES,
+    (
+        "cmab_gym/evaluation/processes/worker.py",
+        "ctypes",
+    ): "prctl, to end with the process that started it",
+    ("cmab_gym/evaluation/processes/calls.py", "cloudpickle"): OWN_PROCESSES,
+    ("cmab_gym/evaluation/processes/calls.py", "subprocess"): "starts Python with `worker.serve`",
+    ("cmab_gym/evaluation/workers/local.py", "cloudpickle"): OWN_PROCESSES,
+    ("cmab_gym/evaluation/workers/cluster.py", "cloudpickle"): OWN_PROCESSES,
     ("cmab_gym/grading/submission.py", "subprocess"): "runs students' agents apart",
     ("cmab_gym/grading/child.py", "exec_module"): USERS_CODE,
     ("agents/loading.py", "exec_module"): USERS_CODE,

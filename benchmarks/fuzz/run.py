@@ -26,8 +26,8 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests")]
 # The parsers, and the libraries in Python that they call.
 _PACKAGES = [
     "cmab_gym.agents.make", "cmab_gym.agents.registry", "cmab_gym.checks", "cmab_gym.envs_data",
-    "cmab_gym.evaluation.sweep_file", "cmab_gym.evaluation.sweep_tasks", "cmab_gym.literals",
-    "yaml", "zipfile", "csv", "json",
+    "cmab_gym.evaluation.sweeps.sweep_file", "cmab_gym.evaluation.sweeps.sweep_tasks",
+    "cmab_gym.literals", "yaml", "zipfile", "csv", "json",
 ]  # fmt: skip
 # How many inputs each target gets. Files that DuckDB reads take most of the time.
 _MOST = {

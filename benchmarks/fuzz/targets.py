@@ -28,10 +28,11 @@ from cmab_gym.envs_data.items import read_items
 from cmab_gym.envs_data.layout import Layout, header_of, json_object
 from cmab_gym.envs_data.text_file import first_line, prepare
 from cmab_gym.envs_data.users import read_segments
-from cmab_gym.evaluation import Results, parquet, results_file
-from cmab_gym.evaluation.sweep_file import read_sweep_file
-from cmab_gym.evaluation.sweep_tasks import Sweep
-from cmab_gym.evaluation.unfinished import Kept
+from cmab_gym.evaluation import Results
+from cmab_gym.evaluation.results import parquet, results_file
+from cmab_gym.evaluation.results.unfinished import Kept
+from cmab_gym.evaluation.sweeps.sweep_file import read_sweep_file
+from cmab_gym.evaluation.sweeps.sweep_tasks import Sweep
 from cmab_gym.files import write_arrays
 from cmab_gym.literals import read_keywords, read_value
 

@@ -12,14 +12,14 @@ from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
 from cmab_gym.cli.tables import print_table, progress_bar, say
 from cmab_gym.envs_data.unknown import without_survey_warnings
-from cmab_gym.evaluation.batch import Batch, find_environment, make_environment
-from cmab_gym.evaluation.estimate import SECONDS, estimate
 from cmab_gym.evaluation.evaluate import batch_size_of, checkpoint_rounds, labelled
-from cmab_gym.evaluation.memory import peak_memory
-from cmab_gym.evaluation.results import short_labels
-from cmab_gym.evaluation.sweep import batches_of, check_tasks, finished_rows
-from cmab_gym.evaluation.sweep_tasks import Sweep, Task
-from cmab_gym.evaluation.workers import workers_of
+from cmab_gym.evaluation.playing.batch import Batch, find_environment, make_environment
+from cmab_gym.evaluation.playing.estimate import SECONDS, estimate
+from cmab_gym.evaluation.playing.memory import peak_memory
+from cmab_gym.evaluation.results.results import short_labels
+from cmab_gym.evaluation.sweeps.sweep import batches_of, check_tasks, finished_rows
+from cmab_gym.evaluation.sweeps.sweep_tasks import Sweep, Task
+from cmab_gym.evaluation.workers.choose import workers_of
 from cmab_gym.late_rewards import Arrivals
 
 # Of the seconds that each agent of a sweep plays: all of them together take about the most.

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from cmab_gym.cli.output_mode import current_mode
 from cmab_gym.cli.tables import ErrorConsole, progress_bar, terminal_size
-from cmab_gym.evaluation.progress import BatchProgress, OnBatch
+from cmab_gym.evaluation.playing.progress import BatchProgress, OnBatch
 from cmab_gym.text import CanShow, encodable, shown
 
 _MOST_LINES = 20

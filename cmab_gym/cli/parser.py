@@ -23,7 +23,7 @@ from cmab_gym.cli.values import (
     whole,
 )
 from cmab_gym.evaluation.plots.curves import BANDS
-from cmab_gym.evaluation.results_file import KINDS
+from cmab_gym.evaluation.results.results_file import KINDS
 from cmab_gym.versions import version_of
 
 _WORKERS = {

@@ -99,7 +99,7 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray], Stateful):
         "render_fps": FRAMES_PER_SECOND,
     }
     build_model: ClassVar[Callable[..., BanditModel]]
-    # True in a class that overrides nothing but `build_model`: see `evaluation.compiled`.
+    # True in a class that overrides nothing but `build_model`: see `evaluation.playing.compiled`.
     compiled_loop: ClassVar[bool] = False
     _changing = ("_round", "_round_played", "_regret", "_reward_source")
 

@@ -11,9 +11,9 @@ import numpy as np
 from cmab_gym.agents.api import Agent, AgentError
 from cmab_gym.agents.make import agent_factory
 from cmab_gym.arrays import FloatArray
-from cmab_gym.evaluation.batch import Batch, find_environment
 from cmab_gym.evaluation.evaluate import label_of
-from cmab_gym.evaluation.local import run_serially
+from cmab_gym.evaluation.playing.batch import Batch, find_environment
+from cmab_gym.evaluation.workers.local import run_serially
 
 _PROBLEMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("CMAB-Tabular-v0", {"preset": "table1-a"}),

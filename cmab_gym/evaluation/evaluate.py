@@ -12,22 +12,22 @@ from typing import Any, Literal, NoReturn
 
 from cmab_gym import checks
 from cmab_gym.agents.make import agent_factory
-from cmab_gym.evaluation.agent_run import AgentRun
-from cmab_gym.evaluation.batch import (
+from cmab_gym.evaluation.manifest import describe_environment, describe_run
+from cmab_gym.evaluation.playing.batch import (
     Batch,
     find_environment,
     forget_variables,
     make_environment,
 )
-from cmab_gym.evaluation.manifest import describe_environment, describe_run
-from cmab_gym.evaluation.progress import BatchProgress, OnBatch, OnProgress, combined
-from cmab_gym.evaluation.results import (
+from cmab_gym.evaluation.playing.progress import BatchProgress, OnBatch, OnProgress, combined
+from cmab_gym.evaluation.results.agent_run import AgentRun
+from cmab_gym.evaluation.results.results import (
     EvaluationError,
     EvaluationInterrupted,
     Results,
 )
-from cmab_gym.evaluation.unfinished import Kept
-from cmab_gym.evaluation.workers import Workers, workers_of
+from cmab_gym.evaluation.results.unfinished import Kept
+from cmab_gym.evaluation.workers.choose import Workers, workers_of
 from cmab_gym.late_rewards import Arrivals
 from cmab_gym.told_problem import TOLD
 
@@ -82,8 +82,8 @@ def evaluate(
         scheduler: address of a Dask scheduler ("tcp://host:8786") whose workers are used instead of
             `n_jobs` processes here; needs the extra `distributed`.
         progress: called with the number of rounds since the last call.
-        watch: called with a `cmab_gym.evaluation.progress.BatchProgress`: agent, trials, rounds
-            and regret so far. From worker processes it comes when a batch has ended.
+        watch: called with a `cmab_gym.evaluation.playing.progress.BatchProgress`: agent, trials,
+            rounds and regret so far. From worker processes it comes when a batch has ended.
         on_error: "raise" raises an error if an agent failed, after all others have finished;
             "keep" leaves the failure in the results.
         timeout: seconds that an agent may take for a round of the trials that it plays in lockstep;

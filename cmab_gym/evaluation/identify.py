@@ -14,10 +14,10 @@ from cmab_gym.agents.identification import IdentificationAgent, make_identificat
 from cmab_gym.agents.identification.api import check_delta
 from cmab_gym.arrays import BoolArray, IntArray
 from cmab_gym.envs_data.unknown import without_survey_warnings
-from cmab_gym.evaluation.batch import find_environment, make_environment
 from cmab_gym.evaluation.evaluate import batch_size_of, label_of, trial_ranges
-from cmab_gym.evaluation.progress import OnProgress
-from cmab_gym.evaluation.results import half_width
+from cmab_gym.evaluation.playing.batch import find_environment, make_environment
+from cmab_gym.evaluation.playing.progress import OnProgress
+from cmab_gym.evaluation.results.results import half_width
 from cmab_gym.streams import TrialStreams, environment_seed
 
 if TYPE_CHECKING:

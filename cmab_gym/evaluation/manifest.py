@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from cmab_gym.evaluation.compiled import is_enabled
+from cmab_gym.evaluation.playing.compiled import is_enabled
 from cmab_gym.models.base import BanditModel
 from cmab_gym.versions import versions
 

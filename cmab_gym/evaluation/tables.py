@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cmab_gym.arrays import FloatArray
-from cmab_gym.evaluation.compare import Pair
-from cmab_gym.evaluation.comparison import describe
-from cmab_gym.evaluation.results import Results, short_labels
+from cmab_gym.evaluation.comparison.compare import Pair
+from cmab_gym.evaluation.comparison.statistics import describe
+from cmab_gym.evaluation.results.results import Results, short_labels
 
 PAIRS_LEGEND = (
     "The intervals of all pairs hold together with probability 95 % (Bonferroni); p is corrected "

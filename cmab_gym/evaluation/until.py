@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.evaluation.agent_run import AgentRun
-from cmab_gym.evaluation.compare import ERROR
+from cmab_gym.evaluation.comparison.compare import ERROR
+from cmab_gym.evaluation.comparison.looks import looks_at, widest_half_width
 from cmab_gym.evaluation.evaluate import evaluate, labelled
-from cmab_gym.evaluation.looks import looks_at, widest_half_width
-from cmab_gym.evaluation.results import EvaluationError, EvaluationInterrupted, Results
+from cmab_gym.evaluation.results.agent_run import AgentRun
+from cmab_gym.evaluation.results.results import EvaluationError, EvaluationInterrupted, Results
 
 MOST_TRIALS = 1000
 

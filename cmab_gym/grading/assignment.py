@@ -12,7 +12,7 @@ import numpy as np
 from cmab_gym import checks
 from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.make import make_agent
-from cmab_gym.evaluation.batch import find_model
+from cmab_gym.evaluation.playing.batch import find_model
 from cmab_gym.models.base import BanditModel
 
 KINDS = ("exact", "band", "at-most")

@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.arrays import BoolArray, FloatArray
-from cmab_gym.evaluation.results import short_labels
+from cmab_gym.evaluation.results.results import short_labels
 from cmab_gym.leaderboard.records import Records, Row
 from cmab_gym.leaderboard.scores import (
     STATISTICS,

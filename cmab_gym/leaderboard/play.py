@@ -11,8 +11,8 @@ import numpy as np
 from cmab_gym.agents.make import agent_factory
 from cmab_gym.arrays import FloatArray
 from cmab_gym.evaluation import AgentRun, Results, Sweep, sweep
-from cmab_gym.evaluation.progress import OnProgress
-from cmab_gym.evaluation.sweep import FINISHED, Say
+from cmab_gym.evaluation.playing.progress import OnProgress
+from cmab_gym.evaluation.sweeps.sweep import FINISHED, Say
 from cmab_gym.leaderboard.records import Records, Row
 from cmab_gym.leaderboard.suite import Suite
 from cmab_gym.versions import NUMBERS

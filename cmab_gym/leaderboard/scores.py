@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cmab_gym.arrays import FloatArray
-from cmab_gym.evaluation.comparison import interquartile_mean
+from cmab_gym.evaluation.comparison.statistics import interquartile_mean
 
 _TAILS = (0.025, 0.975)  # of all intervals, whose level is 95 %
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab_gym.arrays import FloatArray
-from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.results.results import Results
 from cmab_gym.paper.claims import CLAIMS, ERRORS, Claim, judge
 from cmab_gym.paper.known import KNOWN_DIFFERENCES
 from cmab_gym.paper.panels import AGENTS, READ_AT, READING_ERROR, TRIALS, Panel

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.random import default_rng
 
 from cmab_gym import checks
-from cmab_gym.evaluation.batch import find_model
 from cmab_gym.evaluation.evaluate import evaluate
+from cmab_gym.evaluation.playing.batch import find_model
+from cmab_gym.evaluation.playing.progress import OnProgress
 from cmab_gym.evaluation.plots.panels import plot_panels
 from cmab_gym.evaluation.plots.regret import Marks
-from cmab_gym.evaluation.processes import Done, in_processes
-from cmab_gym.evaluation.progress import OnProgress
-from cmab_gym.evaluation.results import Results
-from cmab_gym.evaluation.workers import count_workers
+from cmab_gym.evaluation.processes.calls import Done, in_processes
+from cmab_gym.evaluation.results.results import Results
+from cmab_gym.evaluation.workers.choose import count_workers
 from cmab_gym.files import write_csv, write_whole
 from cmab_gym.models.base import BanditModel
 from cmab_gym.paper.comparison import DIFFERS, Reproduced, comparison

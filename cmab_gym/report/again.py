@@ -9,7 +9,7 @@ from typing import Any
 from cmab_gym.agents.make import name_and_parameters
 from cmab_gym.agents.registry import agent_names
 from cmab_gym.evaluation.evaluate import checkpoint_rounds
-from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.results.results import Results
 from cmab_gym.literals import read_value
 
 _CHECKPOINTS = 100  # the default of `run`

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
-from cmab_gym.evaluation.comparison import QUANTILES
-from cmab_gym.evaluation.results import standard_deviation
+from cmab_gym.evaluation.comparison.statistics import QUANTILES
+from cmab_gym.evaluation.results.results import standard_deviation
 from cmab_gym.text import shown
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from cmab_gym.evaluation.compare import by_environment
-from cmab_gym.evaluation.results import Results, listed
+from cmab_gym.evaluation.comparison.compare import by_environment
+from cmab_gym.evaluation.results.results import Results, listed
 from cmab_gym.evaluation.tables import PAIRS_LEGEND
 from cmab_gym.files import write_whole
 from cmab_gym.report.charts import COLOURS, DASHES, SHAPES

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from cmab_gym.arrays import IntArray
-from cmab_gym.evaluation.agent_run import AgentRun
-from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.results.agent_run import AgentRun
+from cmab_gym.evaluation.results.results import Results
 
 _CURVES = ("regret", "best_arm_pulls", "reward", "competitive")
 

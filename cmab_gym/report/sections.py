@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.evaluation.compare import Comparison, Pair, compare
+from cmab_gym.evaluation.comparison.compare import Comparison, Pair, compare
 from cmab_gym.evaluation.plots.pulls import shown_arms
-from cmab_gym.evaluation.results import Results, short_labels
+from cmab_gym.evaluation.results.results import Results, short_labels
 from cmab_gym.evaluation.tables import Table, distribution_table, pairs_table, summary_table
 from cmab_gym.report.again import run_again
 from cmab_gym.report.charts import Chart, curves, distributions, pulls

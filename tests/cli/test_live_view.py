@@ -8,7 +8,7 @@ from rich.console import Console
 
 from cmab_gym.cli import main
 from cmab_gym.cli.live_view import View, _drawn
-from cmab_gym.evaluation.progress import BatchProgress
+from cmab_gym.evaluation.playing.progress import BatchProgress
 from cmab_gym.text import anything, display_width
 
 NAN = float("nan")

@@ -8,7 +8,7 @@ def hostile_results():
     import numpy as np  # loads NumPy: see pytest_configure
 
     from cmab_gym.evaluation import AgentRun, Results
-    from cmab_gym.evaluation.arm_pulls import ArmPulls
+    from cmab_gym.evaluation.results.arm_pulls import ArmPulls
 
     one, labels = np.ones((2, 3)), [label.replace("\ud800", "") for label in HOSTILE if label]
     counts, pulls = one.astype(int), ArmPulls.of(*np.ones((2, 2, len(labels)), int))

@@ -9,7 +9,7 @@ from hostile import HOSTILE
 from playwright.sync_api import sync_playwright
 
 from cmab_gym import evaluate
-from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.results.results import Results
 from cmab_gym.report import write_report
 
 pytestmark = pytest.mark.browser

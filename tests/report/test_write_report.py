@@ -13,9 +13,9 @@ import cmab_gym
 from cmab_gym import evaluate
 from cmab_gym.cli import main
 from cmab_gym.evaluation import compare
-from cmab_gym.evaluation.agent_run import AgentRun
-from cmab_gym.evaluation.arm_pulls import ArmPulls
-from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.results.agent_run import AgentRun
+from cmab_gym.evaluation.results.arm_pulls import ArmPulls
+from cmab_gym.evaluation.results.results import Results
 from cmab_gym.report import write_report
 from cmab_gym.report.again import run_again
 from cmab_gym.report.charts import COLOURS

@@ -11,7 +11,7 @@ from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, progress_bar, say
 from cmab_gym.evaluation.identify import Identification, identify
-from cmab_gym.evaluation.progress import OnProgress
+from cmab_gym.evaluation.playing.progress import OnProgress
 
 HEADER = ("agent", "pulls", "95 % interval", "wrong", "95 % interval", "undecided")
 

@@ -23,13 +23,13 @@ from cmab_gym.evaluation import (
     evaluate_until,
     plot_regret,
 )
-from cmab_gym.evaluation.batch import find_model
+from cmab_gym.evaluation.playing.batch import find_model
+from cmab_gym.evaluation.playing.progress import OnBatch
 from cmab_gym.evaluation.plots.figure import default_title
-from cmab_gym.evaluation.progress import OnBatch
-from cmab_gym.evaluation.results import short_labels
-from cmab_gym.evaluation.results_file import delete_unfinished
+from cmab_gym.evaluation.results.results import short_labels
+from cmab_gym.evaluation.results.results_file import delete_unfinished
+from cmab_gym.evaluation.results.unfinished import lost
 from cmab_gym.evaluation.tables import summary_table
-from cmab_gym.evaluation.unfinished import lost
 
 if TYPE_CHECKING:
     from cmab_gym.theory import LowerBound

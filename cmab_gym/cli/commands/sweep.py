@@ -11,8 +11,8 @@ from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.tables import progress_bar, say
 from cmab_gym.evaluation import AgentRun
-from cmab_gym.evaluation.sweep import SUMMARY, sweep
-from cmab_gym.evaluation.sweep_tasks import Sweep
+from cmab_gym.evaluation.sweeps.sweep import SUMMARY, sweep
+from cmab_gym.evaluation.sweeps.sweep_tasks import Sweep
 
 
 def run(chosen: argparse.Namespace) -> int:

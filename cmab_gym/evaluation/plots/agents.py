@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cmab_gym import checks
-from cmab_gym.evaluation.agent_run import AgentRun
-from cmab_gym.evaluation.results import Results, short_labels
+from cmab_gym.evaluation.results.agent_run import AgentRun
+from cmab_gym.evaluation.results.results import Results, short_labels
 from cmab_gym.text import drawn
 
 # Colours of different lightness (Okabe and Ito's, safe for colour-blind readers), dashes and

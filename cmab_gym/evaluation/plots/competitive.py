@@ -26,7 +26,7 @@ from cmab_gym.evaluation.plots.figure import (
     save_figure,
 )
 from cmab_gym.evaluation.plots.regret import log_axes
-from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.results.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

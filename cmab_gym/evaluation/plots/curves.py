@@ -9,7 +9,7 @@ import numpy as np
 
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 from cmab_gym.evaluation.plots.agents import DrawnAgent
-from cmab_gym.evaluation.results import Results, half_width, standard_deviation
+from cmab_gym.evaluation.results.results import Results, half_width, standard_deviation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmab_gym.evaluation.results import Results, listed
+from cmab_gym.evaluation.results.results import Results, listed
 from cmab_gym.files import write_whole
 from cmab_gym.text import drawn
 

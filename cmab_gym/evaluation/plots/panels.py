@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cmab_gym.evaluation.plots.figure import new_figure, save_figure
 from cmab_gym.evaluation.plots.regret import Marks, draw_regret
-from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.results.results import Results
 
 if TYPE_CHECKING:
     from cmab_gym.theory import LowerBound

@@ -19,7 +19,7 @@ from cmab_gym.evaluation.plots.figure import (
     new_figure,
     save_figure,
 )
-from cmab_gym.evaluation.results import Results
+from cmab_gym.evaluation.results.results import Results
 from cmab_gym.text import drawn
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Which agents differ, and which differences the trials can show."""

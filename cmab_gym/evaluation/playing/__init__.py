@@ -1,0 +1,1 @@
+"""Play batches of trials, round by round or in the compiled loop, and record them."""

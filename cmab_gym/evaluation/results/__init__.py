@@ -1,0 +1,1 @@
+"""Results: what was recorded of each agent, and the files that hold it."""

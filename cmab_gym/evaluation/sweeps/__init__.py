@@ -1,0 +1,1 @@
+"""Sweeps: environments x agents x parameters x seeds, as independent tasks."""
