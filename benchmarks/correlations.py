@@ -23,7 +23,7 @@ from process import HERE
 from cmab_gym import evaluate
 from cmab_gym.arrays import FloatArray
 from cmab_gym.envs_data import Method, Ratings, Split, Survey, read_ratings, take_survey
-from cmab_gym.envs_data.arms import most_rated_arms
+from cmab_gym.envs_data.surveys.arms import most_rated_arms
 
 PAGE = HERE.parent / "docs" / "when-correlations-pay.md"
 README = HERE.parent / "README.md"

@@ -21,7 +21,7 @@ READERS = ("cmab_gym", "duckdb", "polars", "pandas")
 PROGRAM = """
 import sys
 from cmab_gym.envs_data.bundle import bundled_specs
-from cmab_gym.envs_data.reader import read_ratings
+from cmab_gym.envs_data.readers.reader import read_ratings
 ratings = read_ratings(sys.argv[1])
 for spec in bundled_specs():
     if spec.source == 'movielens':

@@ -51,4 +51,6 @@ def test_the_examples_of_a_module_print_what_they_show(name):
 
 def test_examples_are_found_in_all_three_folders():
     assert len(SOURCES) >= 31
-    assert {"cmab_gym.problem", "cmab_gym.agents.make", "cmab_gym.envs_data.survey"} <= set(SOURCES)
+    assert {"cmab_gym.problem", "cmab_gym.agents.make", "cmab_gym.envs_data.surveys.survey"} <= set(
+        SOURCES
+    )

@@ -21,13 +21,14 @@ from cmab_gym import evaluate
 from cmab_gym.agents.make import agent_factory, name_and_parameters
 from cmab_gym.agents.registry import agent_names
 from cmab_gym.agents.rl.model_file import read_description
-from cmab_gym.envs_data import ReadOptions, Survey, read_ratings, survey
-from cmab_gym.envs_data.archive import open_files
-from cmab_gym.envs_data.formats import find_layout
-from cmab_gym.envs_data.items import read_items
-from cmab_gym.envs_data.layout import Layout, header_of, json_object
-from cmab_gym.envs_data.text_file import first_line, prepare
-from cmab_gym.envs_data.users import read_segments
+from cmab_gym.envs_data import ReadOptions, Survey, read_ratings
+from cmab_gym.envs_data.readers.archive import open_files
+from cmab_gym.envs_data.readers.formats import find_layout
+from cmab_gym.envs_data.readers.items import read_items
+from cmab_gym.envs_data.readers.layout import Layout, header_of, json_object
+from cmab_gym.envs_data.readers.text_file import first_line, prepare
+from cmab_gym.envs_data.readers.users import read_segments
+from cmab_gym.envs_data.surveys import survey
 from cmab_gym.evaluation import Results
 from cmab_gym.evaluation.results import parquet, results_file
 from cmab_gym.evaluation.results.unfinished import Kept

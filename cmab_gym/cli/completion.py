@@ -27,7 +27,7 @@ class PrintCompletion(argparse.Action):
             ) from error
         # Imported only here, since the parser imports this module.
         from cmab_gym.envs.registration import ENVIRONMENTS
-        from cmab_gym.envs_data.datasets import DATASETS
+        from cmab_gym.envs_data.downloads.datasets import DATASETS
 
         for command, action in _actions(parser):
             # shtab reads the choices, or the attribute `complete`.

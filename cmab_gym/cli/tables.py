@@ -20,7 +20,7 @@ from rich.progress import (
 
 from cmab_gym.cli.layout import table_lines, wrapped
 from cmab_gym.cli.output_mode import current_mode
-from cmab_gym.envs_data.unknown import unknown_note
+from cmab_gym.envs_data.surveys.unknown import unknown_note
 from cmab_gym.text import encodable, shown, write
 
 PIPE_WIDTH = 160  # columns of a file or a pipe, which have no width of their own

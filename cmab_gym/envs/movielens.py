@@ -8,7 +8,7 @@ from cmab_gym import checks
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.bundle import SurveySpec, survey_of
-from cmab_gym.envs_data.split import SPLITS
+from cmab_gym.envs_data.surveys.split import SPLITS
 from cmab_gym.models.histogram import HistogramModel
 
 

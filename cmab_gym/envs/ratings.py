@@ -14,15 +14,15 @@ from numpy.typing import ArrayLike
 from cmab_gym import checks
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
-from cmab_gym.envs_data.archive import stamp
-from cmab_gym.envs_data.arms import Arms, genre_arms, listed_arms, most_rated_arms
-from cmab_gym.envs_data.cache import locate
-from cmab_gym.envs_data.methods import Method
-from cmab_gym.envs_data.options import ReadOptions
+from cmab_gym.envs_data.downloads.cache import locate
 from cmab_gym.envs_data.ratings import Ratings
-from cmab_gym.envs_data.reader import frame_ratings, read_ratings
-from cmab_gym.envs_data.split import Split
-from cmab_gym.envs_data.survey import Survey, take_survey
+from cmab_gym.envs_data.readers.archive import stamp
+from cmab_gym.envs_data.readers.options import ReadOptions
+from cmab_gym.envs_data.readers.reader import frame_ratings, read_ratings
+from cmab_gym.envs_data.surveys.arms import Arms, genre_arms, listed_arms, most_rated_arms
+from cmab_gym.envs_data.surveys.methods import Method
+from cmab_gym.envs_data.surveys.split import Split
+from cmab_gym.envs_data.surveys.survey import Survey, take_survey
 from cmab_gym.models.histogram import HistogramModel
 
 if TYPE_CHECKING:

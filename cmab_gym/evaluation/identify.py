@@ -13,7 +13,7 @@ from cmab_gym.agents.api import unchecked_update
 from cmab_gym.agents.identification import IdentificationAgent, make_identification_agent
 from cmab_gym.agents.identification.api import check_delta
 from cmab_gym.arrays import BoolArray, IntArray
-from cmab_gym.envs_data.unknown import without_survey_warnings
+from cmab_gym.envs_data.surveys.unknown import without_survey_warnings
 from cmab_gym.evaluation.evaluate import batch_size_of, label_of, trial_ranges
 from cmab_gym.evaluation.playing.batch import find_environment, make_environment
 from cmab_gym.evaluation.playing.progress import OnProgress

@@ -15,7 +15,7 @@ from cmab_gym import checks
 from cmab_gym.agents.index_agent import IndexAgent
 from cmab_gym.agents.make import make_agent
 from cmab_gym.arrays import FloatArray
-from cmab_gym.envs_data.unknown import without_survey_warnings
+from cmab_gym.envs_data.surveys.unknown import without_survey_warnings
 from cmab_gym.evaluation.evaluate import evaluate
 from cmab_gym.grading.assignment import Assignment, Instance
 from cmab_gym.grading.band import REFERENCE_TRIALS, band, checkpoints, share_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cmab_gym.envs_data.unknown import unknown_note
+from cmab_gym.envs_data.surveys.unknown import unknown_note
 from cmab_gym.evaluation.results.results import Results
 from cmab_gym.evaluation.tables import Table
 

@@ -8,9 +8,9 @@ from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.tables import print_table, progress_bar, say
 from cmab_gym.envs_data.bundle import build_tables
-from cmab_gym.envs_data.cache import cache_folder, cached, cached_path, verify
-from cmab_gym.envs_data.datasets import DATASETS, dataset
-from cmab_gym.envs_data.fetch import fetch
+from cmab_gym.envs_data.downloads.cache import cache_folder, cached, cached_path, verify
+from cmab_gym.envs_data.downloads.datasets import DATASETS, dataset
+from cmab_gym.envs_data.downloads.fetch import fetch
 from cmab_gym.text import write
 
 

@@ -15,7 +15,7 @@ from cmab_gym.cli.live_view import live_view
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.signals import ignored
 from cmab_gym.cli.tables import print_survey_notes, print_table, say
-from cmab_gym.envs_data.unknown import without_survey_warnings
+from cmab_gym.envs_data.surveys.unknown import without_survey_warnings
 from cmab_gym.evaluation import (
     EvaluationInterrupted,
     Results,

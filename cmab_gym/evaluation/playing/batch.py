@@ -19,7 +19,7 @@ from cmab_gym.agents.make import AgentFactory
 from cmab_gym.arrays import AnyArray
 from cmab_gym.envs.info import NO_JOINT_OUTCOME
 from cmab_gym.envs.vector import BanditVectorEnv
-from cmab_gym.envs_data.unknown import without_survey_warnings
+from cmab_gym.envs_data.surveys.unknown import without_survey_warnings
 from cmab_gym.evaluation.playing.batch_state import BatchState, StateUnusable
 from cmab_gym.evaluation.playing.compiled import CompiledRun
 from cmab_gym.evaluation.playing.memory import peak_memory

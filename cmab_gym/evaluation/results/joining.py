@@ -97,7 +97,7 @@ def _without_gaps(label: str, parts: Sequence[Part]) -> list[tuple[AgentRun, ran
             elif run.label == label and not run.failure:
                 raise ValueError(
                     f"agent {label!r} has {_named(trials)} twice: expected them once; leave one of "
-                    "the two results out, or run other trials (first_trial)"
+                    "the two results out, or run other trials"
                 )
     own = [by_trials[key] for key in sorted(by_trials)]
     for (_, before), (_, after) in pairwise(own):

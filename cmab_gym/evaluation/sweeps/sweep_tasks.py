@@ -18,7 +18,7 @@ import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.agents.registry import split_prefix
-from cmab_gym.envs_data.datasets import DATASETS
+from cmab_gym.envs_data.downloads.datasets import DATASETS
 from cmab_gym.evaluation.evaluate import CHECKPOINTS, checkpoint_rounds
 from cmab_gym.evaluation.results.results import short_labels
 from cmab_gym.files import checksum

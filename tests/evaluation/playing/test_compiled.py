@@ -20,8 +20,8 @@ from cmab_gym.agents import UCB, CBandit, IndexAgent
 from cmab_gym.agents.correlated.tightened.vectors import TightenedVectors
 from cmab_gym.envs import BanditVectorEnv, TabularVectorEnv
 from cmab_gym.envs_data import Ratings, take_survey
-from cmab_gym.envs_data.arms import listed_arms
-from cmab_gym.envs_data.split import Split
+from cmab_gym.envs_data.surveys.arms import listed_arms
+from cmab_gym.envs_data.surveys.split import Split
 from cmab_gym.evaluation import EvaluationError, playing
 from cmab_gym.evaluation.playing import compiled_loop
 from cmab_gym.evaluation.playing.batch import find_environment, find_model, make_environment

@@ -1,0 +1,1 @@
+"""Download data sets, check them, and keep them in the cache."""

@@ -1,0 +1,1 @@
+"""Read the tables of ratings that users have, in any of their formats."""

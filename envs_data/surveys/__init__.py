@@ -1,0 +1,1 @@
+"""Surveys of ratings: arms, split of the users, pseudo-rewards, factors and classes."""
