@@ -77,6 +77,7 @@ def evaluate_until(
             "evaluate, or leave --until-half-width out"
         )
     failed: list[AgentRun] = []
+    about: dict[str, Any] = {"until": half_width, "looks": len(looks)}
     for look in looks:
         first = 0 if done is None else done.trials.stop
         try:
@@ -91,7 +92,8 @@ def evaluate_until(
         except EvaluationInterrupted as error:
             if done is None:
                 raise
-            done = replace(done, manifest={**done.manifest, "interrupted": True})
+            about |= {"half_width": reached, "interrupted": True}
+            done = replace(done, manifest={**done.manifest, **about})
             raise EvaluationInterrupted(done) from error
         more = replace(more, runs=(*more.runs, *failed))
         failed = [AgentRun.failed(run.label, run.failure) for run in more.runs if run.failure]
@@ -104,8 +106,7 @@ def evaluate_until(
         if reached <= half_width:
             break
     assert done is not None  # noqa: S101
-    about = {"until": half_width, "looks": len(looks), "half_width": reached}
-    done = replace(done, manifest={**done.manifest, **about})
+    done = replace(done, manifest={**done.manifest, **about, "half_width": reached})
     if on_error == "raise" and done.failures:
         raise EvaluationError(done) from next((run.cause for run in done.runs if run.cause), None)
     return done

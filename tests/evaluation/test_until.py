@@ -94,6 +94,8 @@ def test_an_interruption_keeps_the_trials_up_to_the_last_look():
     results = caught.value.results
     assert results.trials == range(20)
     assert results.manifest["interrupted"]
+    assert results.manifest["looks"] == 7  # so that `compare` corrects for them
+    assert np.isfinite(results.manifest["half_width"])
     assert_array_equal(results.regret("ts"), evaluate(TABULAR, ["ts"], 50, 20).regret("ts"))
 
 
