@@ -51,24 +51,25 @@ def drawn_agents(
 
     Args:
         results: of the agents.
-        labels: names to draw, by the agents' labels.
-        highlight: labels of the agents to colour; by default all if they are at most eight, else
-            the five with the least final regret.
+        labels: names to draw, by the agents' labels, or by those as shortened in pictures.
+        highlight: such labels of the agents to colour; by default all if they are at most eight,
+            else the five with the least final regret.
 
     Raises:
         ValueError: no agent of this label finished.
     """
     runs = results.finished
     known = [run.label for run in runs]
+    short = dict(zip(known, short_labels(known), strict=True))
     for label in [*(labels or {}), *(highlight or ())]:
-        if label not in known:
+        if label not in {*known, *short.values()}:
             raise ValueError(checks.unknown("agent", label, known))
     names = drawn_labels(known, labels)
     chosen = _best(runs) if highlight is None else set(highlight)
     agents: list[DrawnAgent] = []
     position = 0  # of the colour, the dashes and the marker
     for run, name in zip(runs, names, strict=True):
-        if run.label in chosen:
+        if {run.label, short[run.label]} & chosen:
             agents.append(DrawnAgent(run, name, *look(position), highlighted=True))
             position += 1
         else:
@@ -96,7 +97,8 @@ def _best(runs: Sequence[AgentRun]) -> set[str]:
 def drawn_labels(labels: Sequence[str], given: Mapping[str, str] | None = None) -> list[str]:
     """Return the labels as drawn, with numbers if some of them look the same."""
     short = zip(labels, short_labels(labels), strict=True)
-    names = [drawn((given or {}).get(label, name), most=_LABEL) for label, name in short]
+    given = given or {}
+    names = [drawn(given.get(label, given.get(name, name)), most=_LABEL) for label, name in short]
     if len({*names}) == len(names):
         return names
     return [f"{number}: {name}" for number, name in enumerate(names, start=1)]

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from cmab_gym.evaluation import AgentRun, Results, evaluate, plot_regret
-from cmab_gym.evaluation.plots.agents import drawn_labels
+from cmab_gym.evaluation.plots.agents import drawn_agents, drawn_labels
 from cmab_gym.evaluation.plots.curves import spread
 from cmab_gym.evaluation.plots.panels import plot_panels
 from cmab_gym.evaluation.plots.regret import Marks, draw_regret
@@ -251,3 +251,10 @@ def test_axes_are_logarithmic_as_chosen(results, tmp_path, log):
 def test_nothing_to_plot(tmp_path):
     with pytest.raises(ValueError, match="no agent finished"):
         plot_regret(Results((1,), (), {}), tmp_path / "x.png")
+
+
+def test_agents_of_files_may_be_named_as_they_are_drawn():
+    both = results_of(["ucb", "x/y.py:Mine", "c-x/y.py:Mine"])
+    agents = drawn_agents(both, {"Mine": "ours", "c-x/y.py:Mine": "C-ours"}, ["Mine"])
+    assert [agent.name for agent in agents] == ["ucb", "ours", "C-ours"]
+    assert [agent.highlighted for agent in agents] == [False, True, False]
