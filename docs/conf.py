@@ -34,7 +34,12 @@ html_css_files = ["site.css"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4  # GitHub's
-nb_execution_mode = "off"  # the tests run the notebooks of the course
+# The course is run at full size, in a folder that is removed.
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120  # seconds of a cell
+nb_merge_streams = True
 nitpicky = True
 # Types of other packages, whose addresses are not known offline, and words in a list of results.
 nitpick_ignore_regex = [
@@ -64,6 +69,15 @@ def _links(app: Any, page: str, source: list[str]) -> None:
         )
 
 
+def _solutions(app: Any, page: str, source: list[str]) -> None:
+    """Begin solutions with the code of their lesson, unseen: they use its names."""
+    if page.startswith("course/solutions-"):
+        lesson = HERE / f"{page.replace('solutions', 'lesson')}.md"
+        code = re.findall(r"(?ms)^```\{code-cell\}\n(.*?)^```$", lesson.read_text(encoding="utf-8"))
+        cell = "\n".join(["```{code-cell}", ":tags: [remove-cell]", "", *code, "```"])
+        source[0] = source[0].replace("\n---\n", f"\n---\n\n{cell}\n", 1)
+
+
 def _math(display: str) -> Any:
     """Return a writer of formulas as MathML, which browsers show without scripts from the web."""
 
@@ -80,3 +94,4 @@ def setup(app: Any) -> None:
     generate.write(HERE / "generated")
     app.add_html_math_renderer("mathml", (_math("inline"), None), (_math("block"), None))
     app.connect("source-read", _links)
+    app.connect("source-read", _solutions)
