@@ -6,9 +6,12 @@ import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
+import pandas as pd
 from gymnasium.envs.registration import load_env_creator
 
 from cmab_gym import evaluate, plot_regret
@@ -33,10 +36,18 @@ _PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
     "told more": _LATENT,
 }
 _GENRES = ("CMAB-MovieLens-v0", {})
-# These need ratings or an extra that the site's build does not have.
-_NOT_DRAWN = ("from the factors of a survey", "from the classes of a survey", "learning")
+# These are drawn on made-up ratings, since the bundled tables hold neither factors nor classes.
+_SURVEYS = {
+    "from the factors of a survey": {"factors": 2},
+    "from the classes of a survey": {"classes": 4},
+}
+_MADE_UP = (
+    "made-up ratings: 2,000 users in six groups, of which one is the new population, rate half of "
+    "20 films each, and their tastes differ in two directions, in which the groups differ too"
+)
 _CANNOT_PLAY = {"ucb-n": "needs joint outcomes", "ucucb": "", "npts": "slow"}
 _ROUNDS, _TRIALS = 1000, 20
+_LEARNING_TRIALS = 5  # a learner takes seconds for a trial
 
 
 def write(folder: Path) -> None:
@@ -135,18 +146,17 @@ def _draw_environment(env_id: str, picture: Path) -> bool:
 def _family_page(idea: str, agents: dict[str, Any], picture: Path) -> str:
     lines = [f"# Agents: {idea}", ""]
     drawn = [name for name in agents if name not in _CANNOT_PLAY]
-    if idea not in _NOT_DRAWN and drawn:
+    if drawn:
+        trials = _LEARNING_TRIALS if idea == "learning" else _TRIALS
         env_id, env_kwargs = _PROBLEMS.get(idea, _GENRES)
+        problem = "".join([f"`{env_id}`", *(f", `{k}={v!r}`" for k, v in env_kwargs.items())])
+        if idea in _SURVEYS:
+            env_id, env_kwargs = "CMAB-Ratings-v0", _SURVEYS[idea]
+            problem = _MADE_UP
         if not picture.exists():
-            _draw_family(env_id, env_kwargs, drawn, picture)
-        lines += [
-            f"![Regret of these agents]({picture.name})",
-            "",
-            f"*Mean regret of {_TRIALS} trials on `{env_id}`"
-            + "".join(f", `{key}={value!r}`" for key, value in env_kwargs.items())
-            + ".*",
-            "",
-        ]
+            _draw_family(env_id, env_kwargs, drawn, trials, picture)
+        caption = f"*Mean regret of {trials} trials on {problem}.*"
+        lines += [f"![Regret of these agents]({picture.name})", "", caption, ""]
     for name, cls in agents.items():
         lines += [f"## {name}", "", *_agent(cls), ""]
     return "\n".join(lines)
@@ -163,10 +173,36 @@ def _agent(cls: Any) -> Iterator[str]:
     yield f"Class `{cls.__name__}` in `{path.parent.name}/{path.name}`."
 
 
-def _draw_family(env_id: str, env_kwargs: dict[str, Any], agents: list[str], path: Path) -> None:
-    compared = [*agents, *({"ucb", "random"} - set(agents))]
-    results = evaluate(env_id, compared, _ROUNDS, _TRIALS, env_kwargs=env_kwargs, on_error="keep")
-    plot_regret(results, path)
+def _draw_family(
+    env_id: str, env_kwargs: dict[str, Any], agents: list[str], trials: int, path: Path
+) -> None:
+    with TemporaryDirectory() as folder:
+        others = ["ucb", "random"]
+        if env_id == "CMAB-Ratings-v0":
+            others = ["warm-ts", *others]
+            env_kwargs = {**env_kwargs, **_made_up_ratings(Path(folder, "ratings.csv"))}
+        compared = [*agents, *(name for name in others if name not in agents)]
+        results = evaluate(env_id, compared, _ROUNDS, trials, env_kwargs=env_kwargs)
+    title = "Made-up ratings of 20 films" if env_id == "CMAB-Ratings-v0" else None
+    plot_regret(results, path, title)
+
+
+def _made_up_ratings(path: Path) -> dict[str, Any]:
+    """Write the ratings that `_MADE_UP` describes; return the keyword arguments to read them."""
+    rng = np.random.default_rng(0)
+    users, films, groups = 2000, 20, 6
+    group = rng.integers(0, groups, users)
+    centre = rng.normal(0, 0.5, (groups, 2))
+    taste = centre[group] + rng.normal(0, 0.6, (users, 2))
+    likes = rng.normal(0, 0.5, (films, 2))
+    level = rng.normal(3.2, 0.3, films)
+    noise = rng.normal(0, 0.8, (users, films))
+    stars = np.clip(np.rint(level + taste @ likes.T + noise), 1, 5)
+    user, film = np.nonzero(rng.random(stars.shape) < 0.5)
+    columns = {"user": user, "film": film, "stars": stars[user, film], "group": group[user]}
+    pd.DataFrame(columns).to_csv(path, index=False)
+    names = {"data": str(path), "user": "user", "item": "film", "rating": "stars"}
+    return {**names, "segment_by": "group", "segment": "0", "n_arms": films}
 
 
 def _copied(path: str) -> str:
