@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.agents.identification.api import SamplingAgent
-from cmab_gym.agents.policies.bernoulli import bernoulli_kl, unit_means
+from cmab_gym.agents.mathematics.bernoulli import bernoulli_kl, unit_means
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams

@@ -1,1 +1,1 @@
-"""Index policies and the random agent, one file each."""
+"""Index policies and the random agent, a file each."""

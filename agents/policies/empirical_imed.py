@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab_gym.agents.policies.bernoulli import unit_means
-from cmab_gym.agents.policies.finite_support import frequencies, k_inf, unit_support
-from cmab_gym.agents.policies.remembered import remembered
+from cmab_gym.agents.mathematics.bernoulli import unit_means
+from cmab_gym.agents.mathematics.finite_support import frequencies, k_inf, unit_support
+from cmab_gym.agents.remembered import remembered
 from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.agents.policies.finite_support import frequencies, largest_mean, unit_support
-from cmab_gym.agents.policies.remembered import remembered, rounded_up
+from cmab_gym.agents.mathematics.finite_support import frequencies, largest_mean, unit_support
+from cmab_gym.agents.remembered import remembered, rounded_up
 from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams

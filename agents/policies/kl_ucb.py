@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.agents.policies.bernoulli import largest_mean_within, unit_means
+from cmab_gym.agents.mathematics.bernoulli import largest_mean_within, unit_means
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams

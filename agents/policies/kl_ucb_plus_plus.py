@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab_gym.agents.policies.bernoulli import largest_mean_within, unit_means
-from cmab_gym.agents.policies.remembered import remembered
+from cmab_gym.agents.mathematics.bernoulli import largest_mean_within, unit_means
+from cmab_gym.agents.remembered import remembered
 from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.history import History
 from cmab_gym.problem import check_horizon, horizon_of

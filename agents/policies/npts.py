@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab_gym.agents.policies.gamma_draws import dirichlet_means
+from cmab_gym.agents.mathematics.gamma_draws import dirichlet_means
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cmab_gym import checks
-from cmab_gym.agents.policies.sample_of_arms import on_sampled_arms
+from cmab_gym.agents.sample_of_arms import on_sampled_arms
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History
 from cmab_gym.problem import check_horizon

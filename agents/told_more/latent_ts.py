@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.agents.policies.gamma_draws import log_dirichlet
+from cmab_gym.agents.mathematics.gamma_draws import log_dirichlet
 from cmab_gym.agents.told_more.hidden_source import HiddenSource
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History

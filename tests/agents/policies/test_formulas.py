@@ -12,10 +12,10 @@ from scipy.optimize import brentq, minimize
 from cmab_gym import BanditProblem, make_agent
 from cmab_gym.agents import registry
 from cmab_gym.agents.index_agent import IndexAgent
-from cmab_gym.agents.policies.bernoulli import bernoulli_kl
-from cmab_gym.agents.policies.finite_support import k_inf, largest_mean
-from cmab_gym.agents.policies.gamma_draws import standard_gamma
-from cmab_gym.agents.policies.remembered import rounded_up
+from cmab_gym.agents.mathematics.bernoulli import bernoulli_kl
+from cmab_gym.agents.mathematics.finite_support import k_inf, largest_mean
+from cmab_gym.agents.mathematics.gamma_draws import standard_gamma
+from cmab_gym.agents.remembered import rounded_up
 from cmab_gym.envs.latent import latent_model
 from cmab_gym.evaluation import evaluate
 from cmab_gym.history import History

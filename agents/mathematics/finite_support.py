@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cmab_gym.agents.policies.roots import increasing_roots
+from cmab_gym.agents.mathematics.roots import increasing_roots
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.features import scaled_rewards
 from cmab_gym.history import History

@@ -1,0 +1,1 @@
+"""Mathematics that several agents share: divergences, roots and random numbers."""
