@@ -8,13 +8,13 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.random import Generator
 
-from cmab_gym.agents.api import checks_round, set_by_reset
+from cmab_gym.agents.api import checks_round
 from cmab_gym.agents.argmax import argmax_with_random_ties
+from cmab_gym.agents.history_agent import HistoryAgent
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import CorrelatedHistory, History
 from cmab_gym.problem import BanditProblem
-from cmab_gym.state import Stateful
-from cmab_gym.streams import TrialStreams, as_streams
+from cmab_gym.streams import TrialStreams
 
 
 @runtime_checkable
@@ -44,7 +44,7 @@ class IndexPolicy(Protocol):
         """
 
 
-class IndexAgent(Stateful):
+class IndexAgent(HistoryAgent):
     """Pulls the arm with the largest index; an arm without a pull has an infinite one.
 
     So every arm is pulled once first, in random order, unless the policy `ranks_unpulled`.
@@ -59,9 +59,7 @@ class IndexAgent(Stateful):
         history: the pulls and rewards of the trials so far.
     """
 
-    history: History = set_by_reset()
-    _playing: tuple[BanditProblem, int] = set_by_reset()
-    _changing: ClassVar[tuple[str, ...]] = ("rng", "history", "_acted")
+    _changing: ClassVar[tuple[str, ...]] = ("_acted",)
 
     def __init__(self, policy: IndexPolicy) -> None:
         if isinstance(policy, type | str) or not callable(getattr(policy, "index", None)):
@@ -78,9 +76,7 @@ class IndexAgent(Stateful):
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
     ) -> None:
         """Begin new trials: see `Agent.reset`; `rng` may also be a seed or a NumPy generator."""
-        self.rng = as_streams(rng, trials)
-        self.history = self._new_history(problem, trials)
-        self._playing = problem, trials
+        super().reset(problem, trials, rng)
         self._acted = False  # since the last update
 
     def act(self) -> IntArray:

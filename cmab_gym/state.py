@@ -57,7 +57,8 @@ class Stateful:
             setattr(self, name, restored(getattr(self, name), value))
 
     def _names(self) -> list[str]:
-        return [name for cls in type(self).__mro__ for name in vars(cls).get("_changing", ())]
+        classes = reversed(type(self).__mro__)  # the names of a base first
+        return [name for cls in classes for name in vars(cls).get("_changing", ())]
 
 
 def check_names(owner: object, state: Mapping[str, Any], names: list[str]) -> None:

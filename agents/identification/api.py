@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
 
 from cmab_gym import checks
-from cmab_gym.agents.api import checks_round, set_by_reset
+from cmab_gym.agents.api import checks_round
 from cmab_gym.agents.argmax import argmax_with_random_ties
+from cmab_gym.agents.history_agent import HistoryAgent
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
-from cmab_gym.history import History
 from cmab_gym.problem import BanditProblem, scale_of
-from cmab_gym.state import Stateful
-from cmab_gym.streams import TrialStreams, as_streams
+from cmab_gym.streams import TrialStreams
 
 
 @runtime_checkable
@@ -42,7 +41,7 @@ class IdentificationAgent(Protocol):
         """Return the arm that each trial takes for the best one, int64 (B,)."""
 
 
-class SamplingAgent(Stateful, ABC):
+class SamplingAgent(HistoryAgent, ABC):
     """What the agents here share: every arm is pulled once first, in random order.
 
     Args:
@@ -55,10 +54,6 @@ class SamplingAgent(Stateful, ABC):
         history: the pulls and rewards of the trials so far.
     """
 
-    history: History = set_by_reset()
-    _playing: tuple[BanditProblem, int] = set_by_reset()
-    _changing: ClassVar[tuple[str, ...]] = ("rng", "history")
-
     def __init__(self, delta: float = 0.05) -> None:
         self.delta = check_delta(delta)
 
@@ -69,9 +64,7 @@ class SamplingAgent(Stateful, ABC):
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
     ) -> None:
         """Begin new trials: see `IdentificationAgent.reset`; `rng` may also be a seed."""
-        self.rng = as_streams(rng, trials)
-        self.history = self._new_history(problem, trials)
-        self._playing = problem, trials
+        super().reset(problem, trials, rng)
         self.scale = scale_of(None, problem)
 
     def act(self) -> IntArray:
@@ -106,9 +99,6 @@ class SamplingAgent(Stateful, ABC):
     @property
     def _warm(self) -> bool:
         return self.history.t >= self.history.problem.n_arms
-
-    def _new_history(self, problem: BanditProblem, trials: int) -> History:
-        return History(problem, trials)
 
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
         self.history.update(arms, rewards)

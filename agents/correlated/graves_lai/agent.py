@@ -5,21 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from cmab_gym.agents.api import checks_round, set_by_reset
+from cmab_gym.agents.api import checks_round
 from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.agents.correlated.graves_lai.nearest import NearestDistributions
 from cmab_gym.agents.correlated.graves_lai.plan import plan
+from cmab_gym.agents.history_agent import HistoryAgent
 from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.history import History
 from cmab_gym.joint_rewards import JointRewards
 from cmab_gym.problem import BanditProblem
-from cmab_gym.state import Stateful
-from cmab_gym.streams import TrialStreams, as_streams
+from cmab_gym.streams import TrialStreams
 
 _GROWTH = 1.05  # of the rounds from one plan to the next
 
 
-class GravesLai(Stateful):
+class GravesLai(HistoryAgent):
     """Make the cheapest pulls that tell the best arm from all others, by all pseudo-rewards.
 
     Idea: all joint distributions Q that respect the table, over every combination of rewards, are
@@ -53,9 +52,7 @@ class GravesLai(Stateful):
         history: the pulls and rewards of the trials so far.
     """
 
-    history: History = set_by_reset()
-    _playing: tuple[BanditProblem, int] = set_by_reset()
-    _changing = ("rng", "history", "_leader", "_owed", "_next_plan")
+    _changing = ("_leader", "_owed", "_next_plan")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -69,11 +66,9 @@ class GravesLai(Stateful):
             ValueError: the rewards are continuous, there are too many joint outcomes, or no joint
                 distribution respects the pseudo-rewards.
         """
-        self.rng = as_streams(rng, trials)
+        super().reset(problem, trials, rng)
         joint = JointRewards.of(problem)
         self._nearest, self._rewards = NearestDistributions(joint), joint.support
-        self.history = History(problem, trials)
-        self._playing = problem, trials
         self._trial = np.arange(trials)
         self._leader = np.zeros(trials, dtype=np.int64)
         self._owed = np.zeros((trials, problem.n_arms))
