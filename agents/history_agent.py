@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
-from cmab_gym.agents.api import set_by_reset
+from cmab_gym.agents.api import checks_round, set_by_reset
+from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.history import History
 from cmab_gym.problem import BanditProblem
 from cmab_gym.state import Stateful
@@ -32,5 +33,17 @@ class HistoryAgent(Stateful):
         self.history = self._new_history(problem, trials)
         self._playing = problem, trials
 
+    @checks_round
+    def update(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Add the pulls and their rewards to the history.
+
+        Raises:
+            ValueError: an arm or a reward is not one of the problem's, or the shapes are not (B,).
+        """
+        self._learn(arms, rewards)
+
     def _new_history(self, problem: BanditProblem, trials: int) -> History:
         return History(problem, trials)
+
+    def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
+        self.history.update(arms, rewards)

@@ -115,9 +115,6 @@ class IndexAgent(HistoryAgent):
         reads_pseudo_rewards = getattr(self.policy, "reads_pseudo_rewards", False)
         return (CorrelatedHistory if reads_pseudo_rewards else History)(problem, trials)
 
-    def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
-        self.history.update(arms, rewards)
-
     def indices(self) -> FloatArray:
         """Return the index of every arm, float64 (B, K).
 

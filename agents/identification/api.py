@@ -9,7 +9,6 @@ import numpy as np
 from numpy.random import Generator
 
 from cmab_gym import checks
-from cmab_gym.agents.api import checks_round
 from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.agents.history_agent import HistoryAgent
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
@@ -74,11 +73,6 @@ class SamplingAgent(HistoryAgent, ABC):
         unpulled = np.where(self.history.pulls == 0, 1.0, 0.0)
         return argmax_with_random_ties(unpulled, self.rng.uniform())
 
-    @checks_round
-    def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Add a round: see `IdentificationAgent.update`."""
-        self._learn(arms, rewards)
-
     def done(self) -> BoolArray:
         """Return which trials have found their best arm: see `IdentificationAgent.done`."""
         trials = self._playing[1]
@@ -99,9 +93,6 @@ class SamplingAgent(HistoryAgent, ABC):
     @property
     def _warm(self) -> bool:
         return self.history.t >= self.history.problem.n_arms
-
-    def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
-        self.history.update(arms, rewards)
 
 
 def check_delta(delta: Any) -> float:

@@ -46,7 +46,7 @@ class SB3Agent(FrozenAgent):
     Cost per round: that of the network.
     """
 
-    _history: CorrelatedHistory  # without pseudo-rewards a plain `History`
+    history: CorrelatedHistory  # without pseudo-rewards a plain `History`
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class SB3Agent(FrozenAgent):
         return kind(problem, trials)
 
     def _features(self) -> Float32Array:
-        history = self._history
+        history = self.history
         if self._parts == [_NOTHING]:
             return np.ones((len(history.pulls), 1), np.float32)  # Discrete(1), as one number of 1
         parts = [
@@ -130,8 +130,8 @@ class SB3Agent(FrozenAgent):
         if self._model.exploration is None:
             return super()._drawn(scores)
         arms = self._best(scores)
-        explores = self._rng.uniform() < self._model.exploration
-        anything = (self._rng.uniform() * self._model.n_arms).astype(np.int64)
+        explores = self.rng.uniform() < self._model.exploration
+        anything = (self.rng.uniform() * self._model.n_arms).astype(np.int64)
         return np.where(explores, anything, arms)
 
 

@@ -40,4 +40,4 @@ class TrainedAgent(FrozenAgent):
         return f"TrainedAgent({str(self.path)!r}, greedy={self.greedy})"
 
     def _features(self) -> Float32Array:
-        return self._history.features(self.description["horizon"])
+        return self.history.features(self.description["horizon"])

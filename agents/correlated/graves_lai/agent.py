@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from cmab_gym.agents.api import checks_round
 from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.agents.correlated.graves_lai.nearest import NearestDistributions
 from cmab_gym.agents.correlated.graves_lai.plan import plan
@@ -83,15 +82,9 @@ class GravesLai(HistoryAgent):
         arm = argmax_with_random_ties(self._owed, uniform)
         return np.where(self._owed[self._trial, arm] > 0, arm, self._leader)
 
-    @checks_round
-    def update(self, arms: IntArray, rewards: FloatArray) -> None:
-        """Add the pulls and their rewards to the history.
-
-        Raises:
-            ValueError: an arm or a reward is not one of the problem's, or the shapes are not (B,).
-        """
+    def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
         self.history.counts  # noqa: B018 (kept from the first time it is read)
-        self.history.update(arms, rewards)
+        super()._learn(arms, rewards)
         self._owed[self._trial, arms] -= 1
 
     def _plan(self, uniform: FloatArray) -> None:
