@@ -197,12 +197,21 @@ def expected_names(value: Any, known: Sequence[str], listed: Sequence[str] | Non
         known: all names, among which the nearest are found.
         listed: the names to list; None lists all.
     """
-    lower = {name.lower(): name for name in known}
-    near = [
-        lower[name] for name in difflib.get_close_matches(str(value)[:_LONGEST].lower(), lower, n=3)
-    ]
+    near = nearest(value, known, 3)
     hint = f"did you mean {' or '.join(map(repr, near))}? Expected" if near else "expected"
     return f"{hint} one of: {', '.join(known if listed is None else listed)}"
+
+
+def nearest(value: Any, known: Iterable[str], most: int = 1) -> list[str]:
+    """Return the known names that look like what was given, the nearest first, whatever its case.
+
+    Examples:
+        >>> nearest("Round", ["rounds", "trials"])
+        ['rounds']
+    """
+    lower = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(str(value)[:_LONGEST].lower(), lower, n=most)
+    return [lower[name] for name in near]
 
 
 def with_remedy(text: str, remedy: str) -> str:

@@ -6,10 +6,10 @@ A command is named by its module in `cmab_gym.cli.commands` and the function to 
 from __future__ import annotations
 
 import argparse
-from difflib import get_close_matches
 from shlex import quote
 from typing import Any, NoReturn
 
+from cmab_gym import checks
 from cmab_gym.cli.completion import SHELLS, PrintCompletion
 from cmab_gym.cli.errors import EXIT_CODES, UsageError
 from cmab_gym.cli.values import (
@@ -103,7 +103,7 @@ class _Parser(argparse.ArgumentParser):
         """Refuse unknown arguments here, so that the error names the command's own options."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            near = get_close_matches(unknown[0], self._option_string_actions, n=1)
+            near = checks.nearest(unknown[0], self._option_string_actions)
             hint = f": did you mean {near[0]}" if near else ""
             self.error(f"unknown argument {quote(unknown[0])}{hint}")
         return found, unknown

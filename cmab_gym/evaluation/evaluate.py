@@ -6,7 +6,6 @@ import inspect
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -116,7 +115,7 @@ def evaluate(
     """
     if others:
         name = next(iter(others))
-        near = get_close_matches(name, inspect.signature(evaluate).parameters, n=1)
+        near = checks.nearest(name, inspect.signature(evaluate).parameters)
         raise TypeError(
             f"evaluate() has no argument {name!r}: "
             + (f"did you mean {near[0]!r}? P" if near else "p")

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cmab_gym.grading.grade import Grade, Outcome
 from cmab_gym.versions import version_of
 
@@ -114,10 +112,9 @@ def class_table(grades: Sequence[Grade]) -> pd.DataFrame:
     ]
     by = ["score", "regret", "submission"]
     table = pd.DataFrame(rows).sort_values(by, ascending=[False, True, True], kind="stable")
-    compared = table[["score", "regret"]].fillna(math.inf).reset_index(drop=True)
-    differs = compared.ne(compared.shift()).any(axis=1)
-    ranks = (differs.index + 1).where(differs, 0)
-    table.insert(0, "rank", np.maximum.accumulate(ranks))
+    places = pd.Series(range(1, len(table) + 1), table.index)
+    shared = table.duplicated(["score", "regret"])  # with the row above
+    table.insert(0, "rank", places.mask(shared).ffill().astype(int))
     return table
 
 
