@@ -27,21 +27,20 @@ PAGES_OUTSIDE = {
     "benchmarks": "benchmarks/README.md",
     "bundled-tables": "envs_data/bundled/README.md",
 }
-# The problem on which a family of agents is drawn, if it is not the genres of MovieLens.
+# The problem on which a family of agents is drawn, if it is not the genres of MovieLens. The
+# bundled tables hold neither factors nor classes; made-up ratings do.
+_MADE_UP = "CMAB-Ratings-v0"
 _LATENT = ("CMAB-Latent-v0", {"preset": "three-arm-a"})
 _PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
     "heavy tails": ("CMAB-Independent-v0", {"rewards": "student"}),
     "many arms": ("CMAB-MovieLens-v0", {"task": "movie"}),
     "from the lower bound": ("CMAB-Tabular-v0", {"preset": "three-armed"}),
     "told more": _LATENT,
+    "from the factors of a survey": (_MADE_UP, {"factors": 2}),
+    "from the classes of a survey": (_MADE_UP, {"classes": 4}),
 }
 _GENRES = ("CMAB-MovieLens-v0", {})
-# These are drawn on made-up ratings, since the bundled tables hold neither factors nor classes.
-_SURVEYS = {
-    "from the factors of a survey": {"factors": 2},
-    "from the classes of a survey": {"classes": 4},
-}
-_MADE_UP = (
+_MADE_UP_RATINGS = (
     "made-up ratings: 2,000 users in six groups, of which one is the new population, rate half of "
     "20 films each, and their tastes differ in two directions, in which the groups differ too"
 )
@@ -150,9 +149,8 @@ def _family_page(idea: str, agents: dict[str, Any], picture: Path) -> str:
         trials = _LEARNING_TRIALS if idea == "learning" else _TRIALS
         env_id, env_kwargs = _PROBLEMS.get(idea, _GENRES)
         problem = "".join([f"`{env_id}`", *(f", `{k}={v!r}`" for k, v in env_kwargs.items())])
-        if idea in _SURVEYS:
-            env_id, env_kwargs = "CMAB-Ratings-v0", _SURVEYS[idea]
-            problem = _MADE_UP
+        if env_id == _MADE_UP:
+            problem = _MADE_UP_RATINGS
         if not picture.exists():
             _draw_family(env_id, env_kwargs, drawn, trials, picture)
         caption = f"*Mean regret of {trials} trials on {problem}.*"
@@ -176,19 +174,18 @@ def _agent(cls: Any) -> Iterator[str]:
 def _draw_family(
     env_id: str, env_kwargs: dict[str, Any], agents: list[str], trials: int, path: Path
 ) -> None:
+    others, title = ["ucb", "random"], None
     with TemporaryDirectory() as folder:
-        others = ["ucb", "random"]
-        if env_id == "CMAB-Ratings-v0":
-            others = ["warm-ts", *others]
+        if env_id == _MADE_UP:
+            others, title = ["warm-ts", *others], "Made-up ratings of 20 films"
             env_kwargs = {**env_kwargs, **_made_up_ratings(Path(folder, "ratings.csv"))}
         compared = [*agents, *(name for name in others if name not in agents)]
         results = evaluate(env_id, compared, _ROUNDS, trials, env_kwargs=env_kwargs)
-    title = "Made-up ratings of 20 films" if env_id == "CMAB-Ratings-v0" else None
     plot_regret(results, path, title)
 
 
 def _made_up_ratings(path: Path) -> dict[str, Any]:
-    """Write the ratings that `_MADE_UP` describes; return the keyword arguments to read them."""
+    """Write these ratings; return the keyword arguments that read them."""
     rng = np.random.default_rng(0)
     users, films, groups = 2000, 20, 6
     group = rng.integers(0, groups, users)

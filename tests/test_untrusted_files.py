@@ -41,10 +41,7 @@ USERS_CODE = "imports code that the user names, or an installed package"
 ALLOWED = {
     ("cmab_gym/evaluation/processes/worker.py", "cloudpickle"): OWN_PROCESSES,
     ("cmab_gym/evaluation/processes/worker.py", "pickle"): OWN_PROCESSES,
-    (
-        "cmab_gym/evaluation/processes/worker.py",
-        "ctypes",
-    ): "prctl, to end with the process that started it",
+    ("cmab_gym/evaluation/processes/worker.py", "ctypes"): "prctl, to end with its parent",
     ("cmab_gym/evaluation/processes/calls.py", "cloudpickle"): OWN_PROCESSES,
     ("cmab_gym/evaluation/processes/calls.py", "subprocess"): "starts Python with `worker.serve`",
     ("cmab_gym/evaluation/workers/local.py", "cloudpickle"): OWN_PROCESSES,

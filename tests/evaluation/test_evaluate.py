@@ -513,9 +513,8 @@ def test_progress_adds_up_to_all_rounds():
 def test_regret_so_far_is_that_of_the_round(compiled, monkeypatch):
     monkeypatch.setenv("CMAB_GYM_COMPILED", compiled)
     monkeypatch.setattr("cmab_gym.evaluation.playing.progress._REPORT_EVERY", 0)
-    monkeypatch.setattr(
-        "cmab_gym.evaluation.playing.compiled._NUMBERS", 9
-    )  # so that it plays in parts
+    # So that it plays in parts.
+    monkeypatch.setattr("cmab_gym.evaluation.playing.compiled._NUMBERS", 9)
     seen = []
     results = evaluate(TABULAR, ["ucb"], 60, 3, checkpoints=range(1, 61), watch=seen.append)
     assert len(seen) > 5
