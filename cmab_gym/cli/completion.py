@@ -43,8 +43,9 @@ class PrintCompletion(argparse.Action):
         parser.exit()
 
 
-def _actions(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
+def _actions(parser: Any) -> Iterator[tuple[str, argparse.Action]]:
     """Yield all options and positional arguments with the last word of their command."""
+    parser.load()
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():

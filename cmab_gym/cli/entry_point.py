@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import sys
 from collections.abc import Sequence
-from pkgutil import resolve_name
 
 import gymnasium as gym
 
@@ -32,24 +32,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code, one of `cmab_gym.cli.errors.EXIT_CODES`.
     """
-    try:
-        chosen = parser().parse_args(arguments)
-    except UsageError as error:
-        print_error(error)
-        return WRONG_ARGUMENTS
-    with as_keyboard_interrupt() as signals, output_mode(OutputMode(chosen.quiet, chosen.json)):
+    with as_keyboard_interrupt() as signals:
         try:
-            # A command's module is imported only here: `--help` loads none of what it needs.
-            command = resolve_name(f"cmab_gym.cli.commands.{chosen.command}")
-            code: int = command(chosen)
+            code = _run(parser().parse_args(arguments))
+        except UsageError as error:
+            print_error(error)
+            return WRONG_ARGUMENTS
+        except KeyboardInterrupt as error:
+            print_interrupted(error)
+            code = SIGNALED + signal.SIGINT
+    return SIGNALED + signals[0] if signals else code
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    """Run the chosen command, and return its exit code."""
+    with output_mode(OutputMode(chosen.quiet, chosen.json)):
+        try:
+            code: int = chosen.run(chosen)
         except BrokenPipeError:
             # The reader of the output, such as `head`, has closed it: discard the rest.
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
             return OK
         except (ValueError, OSError, gym.error.Error) as error:
             print_error(error, chosen.option_of, error if chosen.debug else None)
-            code = WRONG_ARGUMENTS
-        except KeyboardInterrupt as error:
-            print_interrupted(error)
-            code = SIGNALED + signal.SIGINT
-    return SIGNALED + signals[0] if signals else code
+            return WRONG_ARGUMENTS
+        return code

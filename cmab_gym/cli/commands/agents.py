@@ -11,9 +11,16 @@ from cmab_gym.agents.identification import IDENTIFICATION_AGENTS
 from cmab_gym.agents.registry import INDEX_AGENTS, agents_by_idea, is_policy
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
+from cmab_gym.cli.options import add_json
 from cmab_gym.cli.tables import print_table, say
 
 _DEFAULTS = "parameters and their defaults"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_json(parser)
+    parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> int:

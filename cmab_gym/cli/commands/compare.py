@@ -7,11 +7,28 @@ from typing import Any
 
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
+from cmab_gym.cli.options import add_json, add_seed, add_whole, name_options
 from cmab_gym.cli.tables import print_table, say
 from cmab_gym.evaluation import Comparison, Results, compare
 from cmab_gym.evaluation.comparison.compare import by_environment, results_in, what_differs
 from cmab_gym.evaluation.tables import PAIRS_LEGEND, distribution_table, pairs_table
 from cmab_gym.text import shown
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        metavar="FOLDER",
+        help="folders that `run` or `sweep` wrote; agents are compared within each environment",
+    )
+    add_seed(parser)
+    about = "resamples of the bootstrap, and random flips of signs"
+    add_whole(parser, "--resamples", about, 9999, at_least=100)
+    add_json(parser)
+    name_options(parser, {"n_resamples": "--resamples"})
+    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

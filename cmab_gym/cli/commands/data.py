@@ -6,12 +6,52 @@ import argparse
 
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
+from cmab_gym.cli.options import add_json, name_options
 from cmab_gym.cli.tables import print_table, progress_bar, say
 from cmab_gym.envs_data.bundle import build_tables
 from cmab_gym.envs_data.downloads.cache import cache_folder, cached, cached_path, verify
 from cmab_gym.envs_data.downloads.datasets import DATASETS, dataset
 from cmab_gym.envs_data.downloads.fetch import fetch
 from cmab_gym.text import write
+
+_DATA_SET = "a data set (see `cmab-gym data list`)"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    command = commands.add_parser("fetch", help="download a data set into the cache")
+    command.add_argument("name", metavar="DATASET", help=_DATA_SET)
+    command.add_argument("--url", help="another address of the same file")
+    name_options(command, {"url": "--url"})
+    command.set_defaults(run=fetch_data)
+
+    command = commands.add_parser("list", help="list the data sets")
+    add_json(command)
+    command.set_defaults(run=list_data)
+
+    command = commands.add_parser("verify", help="compare cached files with their checksums")
+    command.add_argument(
+        "names", nargs="*", metavar="DATASET", help="data sets (default: all that are cached)"
+    )
+    command.set_defaults(run=verify_data)
+
+    command = commands.add_parser("path", help="print the path of a cached file, or of the cache")
+    command.add_argument("name", nargs="?", metavar="DATASET", help=_DATA_SET)
+    command.set_defaults(run=print_path)
+
+    command = commands.add_parser("build", help="build the bundled tables from the raw archives")
+    command.add_argument(
+        "raw",
+        nargs="?",
+        metavar="FOLDER",
+        help="folder with ml-1m.zip and goodbooks-10k.zip (default: the cache)",
+    )
+    command.add_argument(
+        "--out", metavar="FOLDER", default="tables", help="folder (default tables)"
+    )
+    command.set_defaults(run=build)
 
 
 def fetch_data(chosen: argparse.Namespace) -> int:

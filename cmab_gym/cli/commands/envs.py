@@ -9,10 +9,17 @@ import gymnasium as gym
 
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
+from cmab_gym.cli.options import add_json
 from cmab_gym.cli.tables import print_table, say
 from cmab_gym.envs.family import COMMON
 from cmab_gym.envs.registration import ENVIRONMENTS
 from cmab_gym.models.presets import LATENT, TABULAR
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_json(parser)
+    parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> int:

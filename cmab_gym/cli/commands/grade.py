@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cmab_gym.cli.errors import OK
+from cmab_gym.cli.options import add_seed, add_whole, name_options
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.tables import print_table, say
+from cmab_gym.cli.values import above_0
 from cmab_gym.files import write_csv, write_whole
 from cmab_gym.grading import Assignment, Grade, Grader, Limits, find_assignment
 from cmab_gym.grading.grade import submissions_in
@@ -23,6 +25,46 @@ _ROOT = (
     "submissions run as root, and can read all files: use --user nobody, or use a container that "
     "holds nothing else"
 )
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "submissions",
+        nargs="*",
+        metavar="SUBMISSION",
+        help="Python files, or folders with *.py or */submission.py",
+    )
+    parser.add_argument(
+        "--assignment",
+        required=True,
+        metavar="NAME|FILE",
+        help="ucb, c-ucb, ts, epsilon-greedy, or your own file (see docs/grading.md)",
+    )
+    add_seed(parser)
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="folder for grades.csv, and feedback and JSON for each submission",
+    )
+    parser.add_argument("--gradescope", metavar="FILE", help="write Gradescope's results.json here")
+    parser.add_argument(
+        "--seconds",
+        type=above_0("--seconds", " of seconds"),
+        default=60.0,
+        metavar="N",
+        help="for all tests of a submission (default 60)",
+    )
+    add_whole(parser, "--memory", "megabytes of a submission's process", 1024, at_least=64)
+    parser.add_argument("--user", help="user that runs submissions, if you are root")
+    parser.add_argument(
+        "--template", metavar="FILE", help="write the file that students begin with"
+    )
+    parser.add_argument(
+        "--autograder", metavar="FOLDER", help="write the files of an autograder for Gradescope"
+    )
+    name_options(parser, {"assignment": "--assignment", "user": "--user", "seed": "--seed"})
+    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

@@ -9,11 +9,45 @@ from typing import Any
 from cmab_gym.agents.identification import make_identification_agent
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
+from cmab_gym.cli.options import (
+    add_agents,
+    add_environment,
+    add_json,
+    add_quiet,
+    add_seed,
+    add_whole,
+    name_options,
+)
 from cmab_gym.cli.tables import print_table, progress_bar, say
+from cmab_gym.cli.values import probability
 from cmab_gym.evaluation.identify import Identification, identify
 from cmab_gym.evaluation.playing.progress import OnProgress
 
 HEADER = ("agent", "pulls", "95 % interval", "wrong", "95 % interval", "undecided")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_environment(parser)
+    add_agents(
+        parser,
+        "names: lucb, c-lucb, lil-ucb, top-two-ts, track-and-stop; or classes of your own: "
+        "my_file.py:MyAgent",
+    )
+    parser.add_argument(
+        "--delta",
+        type=probability("--delta"),
+        default=0.05,
+        metavar="P",
+        help="accepted probability of a wrong arm (default 0.05)",
+    )
+    add_whole(parser, "--trials", "independent trials", 100)
+    add_whole(parser, "--max-rounds", "pulls after which a trial is undecided", 100_000)
+    add_seed(parser)
+    add_quiet(parser)
+    add_json(parser)
+    name_options(parser, {"max_rounds": "--max-rounds"})
+    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from numpy.random import default_rng
 
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
+from cmab_gym.cli.options import add_environment, add_json, add_seed, add_whole
 from cmab_gym.cli.tables import print_survey_notes, print_table, say
 from cmab_gym.envs_data.surveys.unknown import without_survey_warnings
 from cmab_gym.evaluation.playing.batch import find_model
@@ -33,6 +34,15 @@ from cmab_gym.theory import (
 AnyBound = TypeVar("AnyBound", LowerBound, UpperBound)
 _LARGEST_PHI = 10  # arms up to which phi is printed
 _NAME_WIDTH = 60  # columns of an arm's name at most
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_environment(parser)
+    add_whole(parser, "--rounds", "number of rounds T in the bounds", 5000)
+    add_seed(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

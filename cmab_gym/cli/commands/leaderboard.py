@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_error
+from cmab_gym.cli.options import add_jobs, add_json, add_quiet, add_whole, name_options
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.tables import print_table, progress_bar, say
+from cmab_gym.cli.values import AddAgents
 from cmab_gym.files import write_csv
 from cmab_gym.leaderboard import (
     BUNDLED,
@@ -40,6 +42,48 @@ _LEGEND = (
     "the place; the columns from tables to control: the mean on the tasks of each family; µs: "
     "microseconds per round."
 )
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "agents",
+        nargs="*",
+        action=AddAgents,
+        metavar="AGENT",
+        help="agents to rank among the built-in ones, as for `run --agents`; only those that the "
+        "checked-in table does not have are played (default: print that table)",
+    )
+    parser.add_argument(
+        "--by",
+        choices=("iqm", "mean"),
+        default="iqm",
+        help="what decides the place: iqm, the interquartile mean of normalised regret, or its "
+        "mean (default iqm)",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="4 tasks, 5 trials of 100 rounds, and few built-in agents: to try the command",
+    )
+    parser.add_argument(
+        "--replay",
+        action="store_true",
+        help="play the built-in agents too, in place of the checked-in table (ten minutes)",
+    )
+    add_jobs(parser, 1)
+    add_whole(parser, "--resamples", "resamples of the bootstrap", 1000, at_least=100)
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        default="leaderboard",
+        help="folder for the table, the pictures and the runs; runs that are finished there are "
+        "not repeated (default leaderboard)",
+    )
+    add_quiet(parser)
+    add_json(parser)
+    name_options(parser, {"n_resamples": "--resamples"})
+    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from cmab_gym.cli.errors import OK
+from cmab_gym.cli.options import add_quiet, add_whole, name_options
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.tables import say
+from cmab_gym.cli.values import AddAgents, AddLabels
 from cmab_gym.evaluation import (
     Results,
     plot_competitive,
@@ -17,6 +19,63 @@ from cmab_gym.evaluation import (
     plot_pulls,
     plot_regret,
 )
+from cmab_gym.evaluation.plots.curves import BANDS
+from cmab_gym.evaluation.results.results_file import KINDS
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "folders", nargs="+", metavar="FOLDER", help="folders with the results of `run`"
+    )
+    parser.add_argument(
+        "--kinds",
+        nargs="+",
+        choices=KINDS,
+        metavar="KIND",
+        help=f"pictures to draw: {', '.join(KINDS)} (default: all that the results have)",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="join the results of all folders, agents or trials of one task, and write them with "
+        "their pictures to this folder (default: the pictures of each folder are written there)",
+    )
+    parser.add_argument(
+        "--format", choices=("png", "svg", "pdf"), default="png", help="of the files (default png)"
+    )
+    parser.add_argument("--title", help="above the pictures (default: environment and arguments)")
+    parser.add_argument(
+        "--labels",
+        nargs="+",
+        action=AddLabels,
+        metavar="AGENT=NAME",
+        help="names to draw in place of the agents' labels",
+    )
+    parser.add_argument(
+        "--highlight",
+        nargs="+",
+        action=AddAgents,
+        metavar="AGENT",
+        help="agents to draw in colour, and the others in grey (default: of more than eight "
+        "agents, the five with the least regret)",
+    )
+    parser.add_argument(
+        "--band",
+        choices=BANDS,
+        help="around the curves: sd, one standard deviation; interval, of 95 %% for the mean; "
+        "quantiles, 5 %% to 95 %% around the median; none (default sd for regret, none for "
+        "competitive)",
+    )
+    parser.add_argument(
+        "--log",
+        choices=("none", "x", "y", "xy"),
+        help="logarithmic axes (default: x after `run --checkpoints log`)",
+    )
+    add_whole(parser, "--arms", "arms in the picture of the pulls", 50)
+    add_quiet(parser)
+    name_options(parser, {"labels": "--labels", "highlight": "--highlight", "path": "--format"})
+    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from cmab_gym.cli.errors import OK, UNEXPECTED
+from cmab_gym.cli.options import add_jobs, add_quiet, add_seed, add_whole
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.tables import print_table, progress_bar, say
 from cmab_gym.envs_data.downloads.cache import locate
@@ -12,6 +13,35 @@ from cmab_gym.paper import find_panels, on_ratings, reproduce
 from cmab_gym.paper.panels import ROUNDS, TRIALS
 
 _QUICK_ROUNDS, _QUICK_TRIALS = 500, 10
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "panels",
+        nargs="*",
+        metavar="PANEL",
+        help="figures or panels, such as 10 or 10a (default: all 23 panels)",
+    )
+    add_whole(parser, "--rounds", "pulls per trial (default 5000)")
+    add_whole(parser, "--trials", "independent trials (default 100)")
+    parser.add_argument("--quick", action="store_true", help="500 rounds and 10 trials")
+    parser.add_argument(
+        "--data",
+        metavar="FILE",
+        help="goodreads_interactions_poetry.json.gz, for figures 12 and 15 in place of the "
+        "bundled Goodreads table",
+    )
+    add_seed(parser)
+    add_jobs(parser, -1)
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        default="reproduction",
+        help="folder for the results (default reproduction)",
+    )
+    add_quiet(parser)
+    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

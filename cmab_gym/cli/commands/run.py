@@ -12,9 +12,21 @@ from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.dry_run import dry_run
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
 from cmab_gym.cli.live_view import live_view
+from cmab_gym.cli.options import (
+    add_agents,
+    add_dry_run,
+    add_environment,
+    add_json,
+    add_quiet,
+    add_seed,
+    add_whole,
+    add_workers,
+    name_options,
+)
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.signals import ignored
 from cmab_gym.cli.tables import print_survey_notes, print_table, say
+from cmab_gym.cli.values import above_0, checkpoints
 from cmab_gym.envs_data.surveys.unknown import without_survey_warnings
 from cmab_gym.evaluation import (
     EvaluationInterrupted,
@@ -33,6 +45,66 @@ from cmab_gym.evaluation.tables import summary_table
 
 if TYPE_CHECKING:
     from cmab_gym.theory import LowerBound
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_environment(parser)
+    add_agents(
+        parser,
+        "names (see `cmab-gym agents`), optionally with parameters: 'c-ucb(B=5)'; classes of your "
+        "own: my_file.py:MyAgent; or trained agents: model.zip",
+    )
+    add_whole(parser, "--rounds", "pulls per trial", 5000)
+    add_whole(parser, "--trials", "independent trials", 100)
+    add_whole(parser, "--first-trial", "index of the first trial", 0, at_least=0)
+    add_seed(parser)
+    add_workers(parser)
+    add_whole(parser, "--delay", "rounds until agents get a reward", 0, at_least=0)
+    add_whole(parser, "--rewards-every", "agents get rewards only after every N rounds", 1)
+    parser.add_argument(
+        "--checkpoints",
+        type=checkpoints,
+        default=100,
+        metavar="N|log",
+        help="record regret at N evenly spaced rounds, or at rounds 1, 2, ..., 9, 10, 20, ... "
+        "(default 100)",
+    )
+    parser.add_argument(
+        "--until-half-width",
+        type=above_0("--until-half-width"),
+        metavar="W",
+        help="add trials, at most those of --trials, until the differences in regret between all "
+        "agents are known to within W",
+    )
+    parser.add_argument(
+        "--parameters",
+        choices=("default", "published"),
+        default="default",
+        help="parameters of the agents; published: B and beta of the paper's figures 10 to 15",
+    )
+    parser.add_argument(
+        "--lower-bound",
+        action="store_true",
+        help="add the lower bound on any agent's regret to the plot (few arms and rewards only)",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        default="results",
+        help="folder for the results; replaces those of an earlier run (default results)",
+    )
+    add_dry_run(parser)
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="play only what the folder of --out does not have yet: agents and trials that are "
+        "missing, and the rest of a run that was interrupted",
+    )
+    add_quiet(parser)
+    add_json(parser)
+    name_options(parser, {"folder": "--out"})
+    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

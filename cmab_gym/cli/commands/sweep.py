@@ -8,11 +8,35 @@ from functools import partial
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.dry_run import dry_run_sweep
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
+from cmab_gym.cli.options import add_dry_run, add_json, add_quiet, add_workers
 from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.tables import progress_bar, say
 from cmab_gym.evaluation import AgentRun
 from cmab_gym.evaluation.sweeps.sweep import SUMMARY, sweep
 from cmab_gym.evaluation.sweeps.sweep_tasks import Sweep
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a YAML file with the keys environments, agents, seeds, rounds, trials, checkpoints "
+        "(see docs/sweeps.md)",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        default="sweep",
+        help="folder for the results; tasks that are finished there are not run again "
+        "(default sweep)",
+    )
+    add_workers(parser)
+    parser.add_argument("--summary", action="store_true", help="only summarise the finished tasks")
+    add_dry_run(parser)
+    add_quiet(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:

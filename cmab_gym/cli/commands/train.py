@@ -5,9 +5,30 @@ from __future__ import annotations
 import argparse
 
 from cmab_gym.cli.errors import OK
+from cmab_gym.cli.options import add_quiet, add_seed, add_whole, name_options
 from cmab_gym.cli.tables import progress_bar, say
 from cmab_gym.training import train
 from cmab_gym.training.train import n_pulls
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("algorithm", metavar="ALGORITHM", help="a2c or ppo")
+    parser.add_argument(
+        "--on", required=True, metavar="PROBLEMS", help="problems to train on: genre or bernoulli"
+    )
+    add_whole(parser, "--arms", "arms, for bernoulli (default 10)", at_least=2)
+    add_whole(
+        parser, "--steps", "pulls in all episodes together, rounded up to whole rollouts", 2_000_000
+    )
+    add_whole(parser, "--horizon", "rounds per episode", 1000)
+    add_seed(parser)
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="file to write, such as model.zip"
+    )
+    add_quiet(parser)
+    name_options(parser, {"n_arms": "--arms", "on": "--on", "path": "--out"})
+    parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
