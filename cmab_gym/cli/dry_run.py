@@ -10,7 +10,8 @@ from typing import Any
 from cmab_gym.agents.make import agent_factory
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
-from cmab_gym.cli.tables import print_table, progress_bar, say
+from cmab_gym.cli.printing import print_table, say
+from cmab_gym.cli.progress_bar import progress_bar
 from cmab_gym.envs_data.surveys.unknown import without_survey_warnings
 from cmab_gym.evaluation.evaluate import batch_size_of, checkpoint_rounds, labelled
 from cmab_gym.evaluation.playing.batch import Batch, find_environment, make_environment

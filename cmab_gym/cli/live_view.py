@@ -15,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cmab_gym.cli.output_mode import current_mode
-from cmab_gym.cli.tables import ErrorConsole, progress_bar, terminal_size
+from cmab_gym.cli.printing import terminal_size
+from cmab_gym.cli.progress_bar import ErrorConsole, progress_bar
 from cmab_gym.evaluation.playing.progress import BatchProgress, OnBatch
 from cmab_gym.text import CanShow, encodable, shown
 

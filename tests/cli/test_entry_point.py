@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import cmab_gym
-from cmab_gym.cli import main, tables
+from cmab_gym.cli import main, printing
 from cmab_gym.cli.parser import COMMANDS
 
 HEAVY = (
@@ -57,7 +57,7 @@ def test_help_and_wrong_options_load_no_heavy_package():
 
 
 def test_lists_name_every_environment_and_agent(capsys, monkeypatch):
-    monkeypatch.setattr(tables, "PIPE_WIDTH", 1000)  # so that nothing wraps
+    monkeypatch.setattr(printing, "PIPE_WIDTH", 1000)  # so that nothing wraps
     assert main(["envs"]) == 0
     out = capsys.readouterr().out
     for word in ("CMAB-Tabular-v0", "CMAB-Latent-v0", "CMAB-MovieLens-v0", "CMAB-Goodreads-v0"):

@@ -12,7 +12,7 @@ from cmab_gym.agents.registry import INDEX_AGENTS, agents_by_idea, is_policy
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.options import add_json
-from cmab_gym.cli.tables import print_table, say
+from cmab_gym.cli.printing import print_table, say
 
 _DEFAULTS = "parameters and their defaults"
 

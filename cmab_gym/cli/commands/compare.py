@@ -8,7 +8,7 @@ from typing import Any
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.options import add_json, add_seed, add_whole, name_options
-from cmab_gym.cli.tables import print_table, say
+from cmab_gym.cli.printing import print_table, say
 from cmab_gym.evaluation import Comparison, Results, compare
 from cmab_gym.evaluation.comparison.compare import by_environment, results_in, what_differs
 from cmab_gym.evaluation.tables import PAIRS_LEGEND, distribution_table, pairs_table

@@ -7,7 +7,8 @@ import argparse
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.options import add_json, name_options
-from cmab_gym.cli.tables import print_table, progress_bar, say
+from cmab_gym.cli.printing import print_table, say
+from cmab_gym.cli.progress_bar import progress_bar
 from cmab_gym.envs_data.bundle import build_tables
 from cmab_gym.envs_data.downloads.cache import cache_folder, cached, cached_path, verify
 from cmab_gym.envs_data.downloads.datasets import DATASETS, dataset

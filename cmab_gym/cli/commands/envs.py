@@ -10,7 +10,7 @@ import gymnasium as gym
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.options import add_json
-from cmab_gym.cli.tables import print_table, say
+from cmab_gym.cli.printing import print_table, say
 from cmab_gym.envs.family import COMMON
 from cmab_gym.envs.registration import ENVIRONMENTS
 from cmab_gym.models.presets import LATENT, TABULAR

@@ -11,7 +11,7 @@ from pathlib import Path
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.options import add_seed, add_whole, name_options
 from cmab_gym.cli.output_folder import output_folder
-from cmab_gym.cli.tables import print_table, say
+from cmab_gym.cli.printing import print_table, say
 from cmab_gym.cli.values import above_0
 from cmab_gym.files import write_csv, write_whole
 from cmab_gym.grading import Assignment, Grade, Grader, Limits, find_assignment

@@ -18,7 +18,8 @@ from cmab_gym.cli.options import (
     add_whole,
     name_options,
 )
-from cmab_gym.cli.tables import print_table, progress_bar, say
+from cmab_gym.cli.printing import print_table, say
+from cmab_gym.cli.progress_bar import progress_bar
 from cmab_gym.cli.values import probability
 from cmab_gym.evaluation.identify import Identification, identify
 from cmab_gym.evaluation.playing.progress import OnProgress

@@ -12,7 +12,7 @@ from numpy.random import default_rng
 from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.options import add_environment, add_json, add_seed, add_whole
-from cmab_gym.cli.tables import print_survey_notes, print_table, say
+from cmab_gym.cli.printing import print_survey_notes, print_table, say
 from cmab_gym.envs_data.surveys.unknown import without_survey_warnings
 from cmab_gym.evaluation.playing.batch import find_model
 from cmab_gym.models import LatentModel

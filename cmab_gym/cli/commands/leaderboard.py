@@ -11,7 +11,8 @@ from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_error
 from cmab_gym.cli.options import add_jobs, add_json, add_quiet, add_whole, name_options
 from cmab_gym.cli.output_folder import output_folder
-from cmab_gym.cli.tables import print_table, progress_bar, say
+from cmab_gym.cli.printing import print_table, say
+from cmab_gym.cli.progress_bar import progress_bar
 from cmab_gym.cli.values import AddAgents
 from cmab_gym.files import write_csv
 from cmab_gym.leaderboard import (

@@ -10,7 +10,7 @@ from typing import Any
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.options import add_quiet, add_whole, name_options
 from cmab_gym.cli.output_folder import output_folder
-from cmab_gym.cli.tables import say
+from cmab_gym.cli.printing import say
 from cmab_gym.cli.values import AddAgents, AddLabels
 from cmab_gym.evaluation import (
     Results,

@@ -6,7 +6,7 @@ import argparse
 
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.options import add_quiet, name_options
-from cmab_gym.cli.tables import say
+from cmab_gym.cli.printing import say
 from cmab_gym.evaluation.comparison.compare import results_in
 from cmab_gym.report import write_report
 

@@ -7,7 +7,8 @@ import argparse
 from cmab_gym.cli.errors import OK, UNEXPECTED
 from cmab_gym.cli.options import add_jobs, add_quiet, add_seed, add_whole
 from cmab_gym.cli.output_folder import output_folder
-from cmab_gym.cli.tables import print_table, progress_bar, say
+from cmab_gym.cli.printing import print_table, say
+from cmab_gym.cli.progress_bar import progress_bar
 from cmab_gym.envs_data.downloads.cache import locate
 from cmab_gym.paper import find_panels, on_ratings, reproduce
 from cmab_gym.paper.panels import ROUNDS, TRIALS

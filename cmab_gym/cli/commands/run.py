@@ -24,8 +24,8 @@ from cmab_gym.cli.options import (
     name_options,
 )
 from cmab_gym.cli.output_folder import output_folder
+from cmab_gym.cli.printing import print_survey_notes, print_table, say
 from cmab_gym.cli.signals import ignored
-from cmab_gym.cli.tables import print_survey_notes, print_table, say
 from cmab_gym.cli.values import above_0, checkpoints
 from cmab_gym.envs_data.surveys.unknown import without_survey_warnings
 from cmab_gym.evaluation import (

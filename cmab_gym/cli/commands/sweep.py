@@ -10,7 +10,8 @@ from cmab_gym.cli.dry_run import dry_run_sweep
 from cmab_gym.cli.errors import AGENT_FAILED, OK, print_failures
 from cmab_gym.cli.options import add_dry_run, add_json, add_quiet, add_workers
 from cmab_gym.cli.output_folder import output_folder
-from cmab_gym.cli.tables import progress_bar, say
+from cmab_gym.cli.printing import say
+from cmab_gym.cli.progress_bar import progress_bar
 from cmab_gym.evaluation import AgentRun
 from cmab_gym.evaluation.sweeps.sweep import SUMMARY, sweep
 from cmab_gym.evaluation.sweeps.sweep_tasks import Sweep

@@ -6,7 +6,8 @@ import argparse
 
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.options import add_quiet, add_seed, add_whole, name_options
-from cmab_gym.cli.tables import progress_bar, say
+from cmab_gym.cli.printing import say
+from cmab_gym.cli.progress_bar import progress_bar
 from cmab_gym.training import train
 from cmab_gym.training.train import n_pulls
 
