@@ -38,7 +38,7 @@ myst_heading_anchors = 4  # GitHub's
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120  # seconds of a cell
+nb_execution_timeout = 600  # seconds of a cell; that of a solution runs its whole lesson
 nb_merge_streams = True
 nitpicky = True
 # Types of other packages, whose addresses are not known offline, and words in a list of results.
