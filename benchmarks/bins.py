@@ -37,7 +37,7 @@ def rows() -> Iterator[Sequence[str]]:
                 f"`{preset}`",
                 f"`{agent}`",
                 f"{regret.mean():.2f} ± {noise:.2f}",
-                *(shown(difference) for difference in differences),
+                *(page.with_error(difference, 2, "+") for difference in differences),
             )
 
 
@@ -45,15 +45,7 @@ def regrets(preset: str, bins: int) -> dict[str, FloatArray]:
     """Return the regret of every trial by agent."""
     env_kwargs = {"preset": preset, "bins": bins}
     results = evaluate("CMAB-Latent-v0", AGENTS, ROUNDS, TRIALS, SEED, env_kwargs=env_kwargs)
-    return {agent: results.regret(agent)[:, -1] for agent in AGENTS}
-
-
-def shown(differences: FloatArray) -> str:
-    """Write the mean of the trials' differences with its standard error."""
-    if not differences.any():
-        return "0"
-    error = differences.std(ddof=1) / np.sqrt(differences.size)
-    return f"{differences.mean():+.2f} ± {error:.2f}"
+    return {agent: results.final(agent) for agent in AGENTS}
 
 
 def main() -> None:

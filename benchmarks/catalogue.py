@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from generate import CATALOGUE_ROWS, catalogue
-from process import HERE, peak_gigabytes
+from process import HERE, gigabytes_now, peak_gigabytes
 
 ROUNDS = 5000
 ENV_ID = "CMAB-Ratings-v0"
@@ -88,13 +88,6 @@ def forget_peak() -> None:
     switch = Path("/proc/self/clear_refs")
     if switch.exists():
         switch.write_text("5", encoding="ascii")
-
-
-def gigabytes_now() -> float:
-    """Return the memory of this process in gigabytes."""
-    status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    line = next(line for line in status if line.startswith("VmRSS"))
-    return round(int(line.split()[1]) * 1024 / 1e9, 3)
 
 
 def main() -> None:

@@ -53,11 +53,11 @@ def by_arms(agent: str) -> dict[str, float]:
 
 
 def memory() -> dict[str, dict[str, float]]:
-    """Return the agent's peak memory next to B K (K + 5) numbers of 8 bytes."""
+    """Return the agent's peak memory, and its bound: B K (K + 7) numbers of 8 bytes."""
     return {
         str(arms): {
             "agent": round(agent_gigabytes(arms), 4),
-            "bound": round(8 * TRIALS * arms * (arms + 5) / 1e9, 4),
+            "bound": round(8 * TRIALS * arms * (arms + 7) / 1e9, 4),
         }
         for arms in ARMS[2:]
     }

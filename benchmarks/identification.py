@@ -14,8 +14,8 @@ import page
 from process import HERE
 
 from cmab_gym.agents.identification import IDENTIFICATION_AGENTS
-from cmab_gym.cli.commands.identify import HEADER, row
 from cmab_gym.evaluation import identify
+from cmab_gym.evaluation.tables import identification_table
 from cmab_gym.models.presets import LATENT
 
 DELTA = 0.05
@@ -34,16 +34,16 @@ CASES = {
 
 
 def rows(names: list[str]) -> Iterator[tuple[str, ...]]:
-    """Measure, and yield a row for each case and agent."""
+    """Measure, and yield the header and a row for each case and agent."""
+    yield "case", *identification_table([]).header
     for name in names:
         env_id, env_kwargs, trials, max_rounds = CASES[name]
         for agent in IDENTIFICATION_AGENTS:
             found = identify(
                 env_id, agent, DELTA, trials, env_kwargs=env_kwargs, max_rounds=max_rounds
             )
-            cells = (f"{name}, {trials} trials", *row(found))
-            print(" | ".join(cells), flush=True)
-            yield cells
+            (row,) = identification_table([found]).rows
+            yield f"{name}, {trials} trials", *row
 
 
 def main() -> None:
@@ -52,7 +52,10 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--write", action="store_true", help="replace the table of the page")
     chosen = parser.parse_args()
-    found = [("case", *HEADER), *rows(chosen.cases or list(CASES))]
+    found = []
+    for row in rows(chosen.cases or list(CASES)):
+        print(" | ".join(row), flush=True)
+        found.append(row)
     if chosen.write:
         target = HERE.parent / "docs" / "identification.md"
         page.replace({"identification": page.markdown(found)}, target)

@@ -20,7 +20,7 @@ from typing import Any
 import gymnasium as gym
 import pandas as pd
 import problem
-from process import measured
+from process import gigabytes_now, measured
 
 from cmab_gym import Results
 
@@ -102,7 +102,7 @@ def many_steps(steps: int) -> dict[str, Any]:
     start, begun = cpu_seconds(), 0.0
     for episode in range(steps // HORIZON):
         if episode == steps // HORIZON // 10:
-            begun = megabytes()
+            begun = gigabytes_now()
         env.reset(seed=episode)
         for t in range(HORIZON):
             env.step(t % 20)
@@ -110,8 +110,8 @@ def many_steps(steps: int) -> dict[str, Any]:
         "steps": steps,
         "resets": steps // HORIZON,
         "cpu_seconds": round(cpu_seconds() - start, 1),
-        "megabytes": round(begun),
-        "grown_megabytes": round(megabytes() - begun, 1),
+        "megabytes": round(1000 * begun),
+        "grown_megabytes": round(1000 * (gigabytes_now() - begun), 1),
     }
 
 
@@ -130,12 +130,6 @@ def cpu_seconds() -> float:
     """Return the CPU seconds of this process and of those that it has waited for."""
     used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in used)
-
-
-def megabytes() -> float:
-    """Return the memory of this process in megabytes."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * 4096 / 1e6
 
 
 def main() -> None:

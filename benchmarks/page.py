@@ -12,9 +12,12 @@ from typing import Any
 
 import authors
 import limits
+import numpy as np
 import peers
 from process import HERE
 from speed import ARMS, TRIALS
+
+from cmab_gym.arrays import FloatArray
 
 PAGE = HERE.parent / "docs" / "performance.md"
 Rows = Iterable[Sequence[str]]
@@ -26,21 +29,39 @@ def write(results: dict[str, Any], page: Path = PAGE) -> None:
 
 
 def replace(tables: dict[str, str], page: Path) -> None:
-    """Replace the tables of a page, by their names."""
+    """Replace the tables of a page, by their names.
+
+    Raises:
+        ValueError: the page does not have a table of this name.
+    """
     text = page.read_text(encoding="utf-8")
     for name, table in tables.items():
-        pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
-        text = re.sub(pattern, lambda m, new=table: f"{m[1]}\n{new}\n{m[2]}", text, flags=re.S)
+        start, end = _find(name, text, page).span()
+        text = f"{text[:start]}\n{table}\n{text[end:]}"
     page.write_text(text, encoding="utf-8")
 
 
 def rows(name: str, page: Path) -> list[list[str]]:
     """Read the rows of a table of a page, without its header."""
-    found = re.search(
-        rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", page.read_text("utf-8"), flags=re.S
-    )
-    lines = found[1].strip().splitlines() if found else []
+    lines = _find(name, page.read_text(encoding="utf-8"), page)[0].strip().splitlines()
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def _find(name: str, text: str, page: Path) -> re.Match[str]:
+    """Find what stands between the comments of a table."""
+    found = re.search(rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)", text, flags=re.DOTALL)
+    if found is None:
+        raise ValueError(f"{page} has no table between <!-- {name} --> and <!-- /{name} -->")
+    return found
+
+
+def with_error(values: FloatArray, digits: int = 1, sign: str = "") -> str:
+    """Write the mean over trials with its standard error; no digits if that is 10 or more."""
+    if not values.any():
+        return "0"
+    error = values.std(ddof=1) / np.sqrt(values.size)
+    digits = 0 if error >= 10 else digits
+    return f"{values.mean():{sign},.{digits}f} ± {error:,.{digits}f}"
 
 
 def tables(results: dict[str, Any]) -> dict[str, str]:
@@ -131,11 +152,11 @@ def memory(results: dict[str, Any]) -> Rows:
     found = results["growth"]
     yield "case", "peak", "to compare with"
     for arms, peak in found["memory_of_c_ucb"].items():
-        bound = f"{peak['bound']} GB, B K (K + 5) numbers"
+        bound = f"{peak['bound']} GB if all arms are pulled"
         yield f"c-ucb, {arms} arms, 20 trials, the agent", f"{peak['agent']} GB", bound
     for rounds, gigabytes in found["peak_gigabytes_by_rounds"].items():
         name = f"c-ucb, {int(rounds):,} rounds, 10 arms, 10 trials, all of the process"
-        yield name, f"{gigabytes} GB", "that of fewer"
+        yield name, f"{gigabytes} GB", "the same for any number of rounds"
     large = found["c_ucb_1000_arms_100000_rounds_10_trials"]
     name = "c-ucb, 1,000 arms, 100,000 rounds, 10 trials, all of the process"
     peak = large.get("failed") or f"{large['peak_gigabytes']} GB, {large['seconds']:.0f} s"

@@ -11,11 +11,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import page
+from process import HERE
 
 from cmab_gym.agents import TS, UCB, CBandit
 from cmab_gym.arrays import BoolArray, IntArray
@@ -25,7 +25,7 @@ from cmab_gym.paper.comparison import DIFFERS, NOT_COMPARED, comparison
 from cmab_gym.paper.reproduce import run_panels
 from cmab_gym.problem import BanditProblem
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "paper.md"
+PAGE = HERE.parent / "docs" / "paper.md"
 ROUNDS, TRIALS, SEED = 4800, 100, 0
 # Values of each parameter, from the published one on.
 B = ((4.5, 4.0, 3.54, 2.5), (5.5, 6.0, 8.0, 50.0))

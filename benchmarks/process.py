@@ -10,18 +10,27 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+_STATUS = Path("/proc/self/status")
 _PEAK = "import process; print(process.peak_gigabytes())"
 
 
 def peak_gigabytes() -> float:
     """Return the peak memory of this process so far."""
-    status = Path("/proc/self/status")
-    if status.is_file():
+    if _STATUS.is_file():
         # getrusage would include the parent's memory at the start of a child.
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return round(int(line.split()[1]) * 1024 / 1e9, 3)
+        return round(_gigabytes("VmHWM"), 3)
     unit = 1 if sys.platform == "darwin" else 1024
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9, 3)
+
+
+def gigabytes_now() -> float:
+    """Return the memory of this process, on Linux."""
+    return _gigabytes("VmRSS")
+
+
+def _gigabytes(name: str) -> float:
+    lines = _STATUS.read_text(encoding="utf-8").splitlines()
+    return int(next(line for line in lines if line.startswith(name)).split()[1]) * 1024 / 1e9
 
 
 def measured(program: str, *arguments: str, limit: float | None = None) -> dict[str, Any]:

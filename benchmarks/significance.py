@@ -17,7 +17,6 @@ from process import HERE
 from tightening import RATINGS
 
 from cmab_gym import evaluate
-from cmab_gym.arrays import FloatArray
 from cmab_gym.models.presets import LATENT, TABULAR
 
 PAGE = HERE.parent / "docs" / "significance.md"
@@ -52,20 +51,11 @@ def rows() -> Iterator[Sequence[str]]:
             yield (
                 name,
                 f"`{agent}`",
-                *(with_error(column) for column in regret.T),
-                *(with_error(column, "+") for column in difference.T),
+                *(page.with_error(column) for column in regret.T),
+                *(page.with_error(column, sign="+") for column in difference.T),
                 f"{np.count_nonzero(difference[:, -1] > 0)}",
                 f"{difference[:, -1].max():+,.0f}",
             )
-
-
-def with_error(values: FloatArray, sign: str = "") -> str:
-    """Write the mean over trials with its standard error."""
-    if not values.any():
-        return "0"
-    error = values.std(ddof=1) / np.sqrt(values.size)
-    digits = 1 if error < 10 else 0
-    return f"{values.mean():{sign},.{digits}f} ± {error:,.{digits}f}"
 
 
 def main() -> None:

@@ -54,7 +54,7 @@ def compare(env_id: str, env_kwargs: dict[str, Any]) -> dict[str, Any]:
         results = cmab_gym.evaluate(
             env_id, {name: agent}, ROUNDS, TRIALS, SEED, env_kwargs=env_kwargs
         )
-        found[name] |= gained(results.regret(name)[:, -1], agent)
+        found[name] |= gained(results.final(name), agent)
     found["cost"] = {
         form: round(found["tc-ucb"]["seconds"][form] / found["c-ucb"]["seconds"][form], 2)
         for form in LOOPS

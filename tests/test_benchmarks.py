@@ -3,8 +3,6 @@
 import json
 import pickle
 import signal
-import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -74,9 +72,9 @@ def test_rivals_have_a_setting_for_each_combination_and_rows_of_others_stay():
 
 
 def test_the_page_on_identification_has_its_table():
-    text = (REPOSITORY / "docs" / "identification.md").read_text(encoding="utf-8")
     import identification
 
+    text = (REPOSITORY / "docs" / "identification.md").read_text(encoding="utf-8")
     table = text.split("<!-- identification -->\n\n| ")[1]
     for name, (_, _, trials, _) in identification.CASES.items():
         agents = len(identification.IDENTIFICATION_AGENTS)
@@ -146,16 +144,21 @@ def test_the_peak_memory_is_that_of_the_process_alone():
     }
 
 
-def test_every_part_is_a_module_and_the_command_lists_it():
-    shown = subprocess.run(
-        [sys.executable, REPOSITORY / "benchmarks" / "run.py", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    for name in ("startup", "limits", "speed", "growth", "peers", "paper"):
-        assert name in shown
-        assert (REPOSITORY / "benchmarks" / f"{name}.py").is_file()
+def test_a_table_that_a_page_does_not_have_is_an_error(tmp_path):
+    import page
+
+    path = tmp_path / "page.md"
+    path.write_text("<!-- here -->\nold\n<!-- /here -->\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="no table between <!-- there -->"):
+        page.replace({"here": "new", "there": "new"}, path)
+    assert "old" in path.read_text(encoding="utf-8")
+
+
+def test_the_readme_lists_every_module():
+    folder = REPOSITORY / "benchmarks"
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    modules = {path.name for path in folder.glob("*.py")}
+    assert [name for name in modules if name not in text] == []
 
 
 def test_epsilon_greedy_begins_at_random_and_improves_on_the_testbed():

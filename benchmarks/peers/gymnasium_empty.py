@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
 import gymnasium as gym
-from clock import ARMS, report
+from clock import report
+from environments import EMPTY, EmptyEnv
 
-
-class Empty(gym.Env):
-    """An environment with one observation and no computation."""
-
-    observation_space = gym.spaces.Discrete(1)
-    action_space = gym.spaces.Discrete(ARMS)
-
-    def reset(self, *, seed=None, options=None):
-        """Begin an episode."""
-        super().reset(seed=seed)
-        return 0, {}
-
-    def step(self, action):
-        """Do nothing."""
-        return 0, 0.0, False, False, {}
-
-
-gym.register("Empty-v0", entry_point=Empty)
+gym.register(EMPTY, entry_point=EmptyEnv)
 
 
 def play(rounds: int) -> int:
     """Step an environment of `gym.make`, with its default wrappers except the checker."""
-    env = gym.make("Empty-v0", disable_env_checker=True)
+    env = gym.make(EMPTY, disable_env_checker=True)
     env.reset(seed=0)
     for _ in range(rounds):
         env.step(0)

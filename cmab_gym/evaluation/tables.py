@@ -9,6 +9,7 @@ from typing import NamedTuple
 from cmab_gym.arrays import FloatArray
 from cmab_gym.evaluation.comparison.compare import Pair
 from cmab_gym.evaluation.comparison.statistics import describe
+from cmab_gym.evaluation.identify import Identification
 from cmab_gym.evaluation.results.results import Results, short_labels
 
 PAIRS_LEGEND = (
@@ -81,6 +82,28 @@ def _pair(pair: Pair) -> tuple[str, ...]:
         _cell(pair.ratio, ".2f"),
         _interval(pair.ratio_low, pair.ratio_high, ".2f"),
         _cell(pair.detectable, ".1f"),
+    )
+
+
+def identification_table(found: Iterable[Identification]) -> Table:
+    """Return the pulls that each agent needed, and how often it was wrong or undecided."""
+    header = ("agent", "pulls", "95 % interval", "wrong", "95 % interval", "undecided")
+    return Table(header, [_identification(each) for each in found])
+
+
+def _identification(found: Identification) -> tuple[str, ...]:
+    low, high = found.samples_interval
+    least, most = (100 * rate for rate in found.error_interval)
+    pulls, interval = f"{found.mean_samples:,.0f}", _interval(low, high, ",.0f")
+    if found.undecided:
+        pulls, interval = f"over {pulls}", "-"
+    return (
+        found.agent,
+        pulls,
+        interval,
+        f"{100 * found.error_rate:.1f} %",
+        f"{least:.1f} to {most:.1f} %",
+        f"{found.undecided:,}",
     )
 
 

@@ -23,8 +23,7 @@ from cmab_gym.cli.progress_bar import progress_bar
 from cmab_gym.cli.values import probability
 from cmab_gym.evaluation.identify import Identification, identify
 from cmab_gym.evaluation.playing.progress import OnProgress
-
-HEADER = ("agent", "pulls", "95 % interval", "wrong", "95 % interval", "undecided")
+from cmab_gym.evaluation.tables import identification_table
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +63,7 @@ def run(chosen: argparse.Namespace) -> int:
     finally:
         # Print even if a later agent fails or Ctrl-C ends it.
         if found:
-            print_table(HEADER, [row(each) for each in found], text=["agent"])
+            print_table(*identification_table(found), text=["agent"])
             print_document("identify", _document(chosen, found))
             say(f"wrong: accepted are {100 * chosen.delta:g} % of the trials (delta)")
     return OK
@@ -102,17 +101,3 @@ def _document(chosen: argparse.Namespace, found: Iterable[Identification]) -> di
             }
         )
     return {**{key: getattr(chosen, name) for key, name in names.items()}, "agents": agents}
-
-
-def row(found: Identification) -> tuple[str, ...]:
-    """Return the cells of one agent."""
-    low, high = found.samples_interval
-    least, most = (100 * rate for rate in found.error_interval)
-    pulls, interval = f"{found.mean_samples:,.0f}", f"{low:,.0f} to {high:,.0f}"
-    if found.undecided:
-        pulls, interval = f"over {pulls}", "-"
-    return (
-        *(found.agent, pulls, "-" if found.wrong.size == 1 else interval),
-        *(f"{100 * found.error_rate:.1f} %", f"{least:.1f} to {most:.1f} %"),
-        f"{found.undecided:,}",
-    )
