@@ -76,9 +76,9 @@ class Reproduced:
 
 
 def with_ratios(regret: Mapping[str, float]) -> dict[str, float]:
-    """Add the regret of each agent divided by UCB's to the regret of all agents."""
-    ucb = regret["ucb"]
-    return {**regret, **{ratio: regret[ratio.split("/")[0]] / ucb for ratio in RATIOS if ucb}}
+    """Add the regret of each agent divided by UCB's to that of all agents; NaN if UCB's is 0."""
+    ucb = regret["ucb"] or np.nan
+    return {**regret, **{ratio: regret[ratio.split("/")[0]] / ucb for ratio in RATIOS}}
 
 
 @dataclass(frozen=True)
@@ -127,14 +127,15 @@ def comparison(reproduced: Sequence[Reproduced]) -> pd.DataFrame:
 
     Returns:
         The rows of each panel, with the attributes of `Row` and `ratio` and `unexpected` as
-        columns.
+        columns; NaN stands for None.
     """
     import pandas as pd
 
     by_name = {each.panel.name: each for each in reproduced}
     rows = [row for each in reproduced for row in rows_of(each, by_name)]
     derived = [{"ratio": row.ratio, "unexpected": row.unexpected} for row in rows]
-    return pd.DataFrame([{**asdict(row), **more} for row, more in zip(rows, derived, strict=True)])
+    table = pd.DataFrame([{**asdict(row), **more} for row, more in zip(rows, derived, strict=True)])
+    return table.astype({"published": float, "ratio": float})
 
 
 def rows_of(each: Reproduced, by_name: Mapping[str, Reproduced]) -> list[Row]:

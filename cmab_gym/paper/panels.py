@@ -103,7 +103,7 @@ class Panel:
         return replace(self, env_kwargs={**self.env_kwargs, choice.keyword: option})
 
 
-_GENRES = Choice(
+_GENRE_DRAWS = Choice(
     "genre_draw", (0, 1, 2, 3, 4), "the genre of a movie that has several, and the masked entries"
 )
 _MASKS = Choice("mask_seed", (0, 1, 2, 3, 4), "the masked entries")
@@ -122,91 +122,84 @@ _FIRST_PULLS = Choice(
     kind="variants",
     of_agents=True,
 )
-_GENRE_NOTE = (
-    "one of a movie's genres, and the masked entries, are random: see the range over draws"
+
+# What panels share: `_panel` sets figure and letter, and fills keywords and C into the title.
+_LATENT = Panel(7, "", "C = {competitive}", "CMAB-Latent-v0", {}, parameters="default")
+_RECONSTRUCTED = replace(
+    _LATENT, note="the three functions are a reconstruction: the paper only draws them"
 )
-_LATENT_NOTE = "the three functions are a reconstruction: the paper only draws them"
-_POETRY_NOTE = (
-    "the poetry ratings may not be redistributed, so the bundled Goodreads sample stands in"
+_GENRE = Panel(
+    10,
+    "",
+    "p = {mask:g}",
+    "CMAB-MovieLens-v0",
+    {"task": "genre", "genre_draw": 0},
+    choices=(_GENRE_DRAWS,),
+    note="the genre of a movie that has several, and the masked entries, are random; see the "
+    "range over draws",
+)
+_MOVIE = Panel(
+    11, "", "q = {pad:g}", "CMAB-MovieLens-v0", {"task": "movie"}, choices=(_USERS, _FIRST_PULLS)
+)
+_POETRY = Panel(
+    12,
+    "",
+    "p = {mask:g}, q = {pad:g}",
+    "CMAB-Goodreads-v0",
+    {"pad": 0.1, "mask_seed": 0},
+    choices=(_MASKS,),
+    note="the poetry ratings may not be redistributed, so the bundled Goodreads sample stands in",
+    stand_in=True,
 )
 
 
-def _published(*values: float) -> Mapping[str, float]:
-    return MappingProxyType(dict(zip(AGENTS, values, strict=True)) if values else {})
-
-
-def _tabular(letter: str, title: str, preset: str, competitive: int) -> Panel:
-    kwargs = {"preset": preset}
-    return Panel(
-        5, letter, title, "CMAB-Tabular-v0", kwargs, parameters="default", competitive=competitive
+def _panel(
+    shared: Panel, figure: int, letter: str, competitive: int, *regret: float, **env_kwargs: Any
+) -> Panel:
+    """Return a panel with what it shares with others, its C, and the regret of `AGENTS`, if any."""
+    env_kwargs = {**shared.env_kwargs, **env_kwargs}
+    return replace(
+        shared,
+        figure=figure,
+        letter=letter,
+        title=shared.title.format(competitive=competitive, **env_kwargs),
+        env_kwargs=env_kwargs,
+        regret=MappingProxyType(dict(zip(AGENTS, regret, strict=True)) if regret else {}),
+        competitive=competitive,
+        choices=tuple(choice for choice in shared.choices if regret or not choice.of_agents),
     )
 
 
-def _latent(figure: int, letter: str, preset: str, competitive: int, note: str = "") -> Panel:
-    return Panel(
-        figure, letter, f"C = {competitive}", "CMAB-Latent-v0", {"preset": preset}, "default",
-        competitive=competitive, note=note,
-    )  # fmt: skip
-
-
-def _genre(
-    figure: int, letter: str, share: float, mask: float, competitive: int, *regret: float
-) -> Panel:
-    return Panel(
-        figure, letter, f"p = {mask:g}", "CMAB-MovieLens-v0",
-        {"task": "genre", "train_share": share, "mask": mask, "genre_draw": 0},
-        regret=_published(*regret),
-        competitive=competitive, choices=(_GENRES,), note=_GENRE_NOTE,
-    )  # fmt: skip
-
-
-def _movie(
-    figure: int, letter: str, share: float, pad: float, competitive: int, *regret: float
-) -> Panel:
-    return Panel(
-        figure, letter, f"q = {pad:g}", "CMAB-MovieLens-v0",
-        {"task": "movie", "train_share": share, "pad": pad},
-        regret=_published(*regret), competitive=competitive,
-        choices=(_USERS, _FIRST_PULLS) if regret else (_USERS,),
-    )  # fmt: skip
-
-
-def _poetry(
-    figure: int, letter: str, share: float, mask: float, competitive: int, *regret: float
-) -> Panel:
-    return Panel(
-        figure, letter, f"p = {mask:g}, q = 0.1", "CMAB-Goodreads-v0",
-        {"train_share": share, "mask": mask, "pad": 0.1, "mask_seed": 0},
-        regret=_published(*regret),
-        competitive=competitive, choices=(_MASKS,), note=_POETRY_NOTE, stand_in=True,
-    )  # fmt: skip
+def _table_1(letter: str, about: str, competitive: int) -> Panel:
+    shared = Panel(5, "", f"Table 1 ({letter}): {about}", "CMAB-Tabular-v0", {}, "default")
+    return _panel(shared, 5, letter, competitive, preset=f"table1-{letter}")
 
 
 # The regrets of figures 10 to 12 were read from the pictures; C is printed in the captions.
 PANELS: tuple[Panel, ...] = (
-    _tabular("a", "Table 1 (a): bounded regret", "table1-a", 1),
-    _tabular("b", "Table 1 (b): all arms competitive", "table1-b", 2),
-    _latent(7, "a", "two-arm-a", 1),
-    _latent(7, "b", "two-arm-b", 2),
-    _latent(9, "a", "three-arm-a", 1, _LATENT_NOTE),
-    _latent(9, "b", "three-arm-b", 2, _LATENT_NOTE),
-    _latent(9, "c", "three-arm-c", 3, _LATENT_NOTE),
-    _genre(10, "a", 0.5, 0.25, 4, 1817, 879, 262, 211),
-    _genre(10, "b", 0.5, 0.50, 11, 1817, 862, 870, 422),
-    _genre(10, "c", 0.5, 0.70, 13, 1817, 820, 1453, 667),
-    _movie(11, "a", 0.5, 0.1, 6, 1893, 1391, 222, 174),
-    _movie(11, "b", 0.5, 0.4, 24, 1893, 1372, 676, 560),
-    _movie(11, "c", 0.5, 0.6, 39, 1880, 1357, 1279, 1044),
-    _poetry(12, "a", 0.5, 0.1, 8, 1271, 739, 189, 142),
-    _poetry(12, "b", 0.5, 0.3, 11, 1271, 733, 372, 207),
-    _genre(13, "a", 0.1, 0.25, 5),
-    _genre(13, "b", 0.1, 0.50, 11),
-    _genre(13, "c", 0.1, 0.70, 15),
-    _movie(14, "a", 0.1, 0.1, 14),
-    _movie(14, "b", 0.1, 0.4, 29),
-    _movie(14, "c", 0.1, 0.6, 42),
-    _poetry(15, "a", 0.1, 0.1, 7),
-    _poetry(15, "b", 0.1, 0.3, 12),
+    _table_1("a", "bounded regret", 1),
+    _table_1("b", "all arms competitive", 2),
+    _panel(_LATENT, 7, "a", 1, preset="two-arm-a"),
+    _panel(_LATENT, 7, "b", 2, preset="two-arm-b"),
+    _panel(_RECONSTRUCTED, 9, "a", 1, preset="three-arm-a"),
+    _panel(_RECONSTRUCTED, 9, "b", 2, preset="three-arm-b"),
+    _panel(_RECONSTRUCTED, 9, "c", 3, preset="three-arm-c"),
+    _panel(_GENRE, 10, "a", 4, 1817, 879, 262, 211, train_share=0.5, mask=0.25),
+    _panel(_GENRE, 10, "b", 11, 1817, 862, 870, 422, train_share=0.5, mask=0.50),
+    _panel(_GENRE, 10, "c", 13, 1817, 820, 1453, 667, train_share=0.5, mask=0.70),
+    _panel(_MOVIE, 11, "a", 6, 1893, 1391, 222, 174, train_share=0.5, pad=0.1),
+    _panel(_MOVIE, 11, "b", 24, 1893, 1372, 676, 560, train_share=0.5, pad=0.4),
+    _panel(_MOVIE, 11, "c", 39, 1880, 1357, 1279, 1044, train_share=0.5, pad=0.6),
+    _panel(_POETRY, 12, "a", 8, 1271, 739, 189, 142, train_share=0.5, mask=0.1),
+    _panel(_POETRY, 12, "b", 11, 1271, 733, 372, 207, train_share=0.5, mask=0.3),
+    _panel(_GENRE, 13, "a", 5, train_share=0.1, mask=0.25),
+    _panel(_GENRE, 13, "b", 11, train_share=0.1, mask=0.50),
+    _panel(_GENRE, 13, "c", 15, train_share=0.1, mask=0.70),
+    _panel(_MOVIE, 14, "a", 14, train_share=0.1, pad=0.1),
+    _panel(_MOVIE, 14, "b", 29, train_share=0.1, pad=0.4),
+    _panel(_MOVIE, 14, "c", 42, train_share=0.1, pad=0.6),
+    _panel(_POETRY, 15, "a", 7, train_share=0.1, mask=0.1),
+    _panel(_POETRY, 15, "b", 12, train_share=0.1, mask=0.3),
 )
 FIGURES: Mapping[int, str] = MappingProxyType(
     {
@@ -221,6 +214,11 @@ FIGURES: Mapping[int, str] = MappingProxyType(
         15: "Goodreads poetry, a tenth of the data for learning",
     }
 )
+
+
+def figure_title(figure: int) -> str:
+    """Return the number of a figure, with its name if it is one of the paper's."""
+    return f"Figure {figure}: {FIGURES[figure]}" if figure in FIGURES else f"Figure {figure}"
 
 
 def find_panels(*names: str) -> list[Panel]:
@@ -259,7 +257,7 @@ def on_ratings(panels: Sequence[Panel], data: str | Path) -> list[Panel]:
             panel,
             env_kwargs={**panel.env_kwargs, "data": str(data)},
             stand_in=False,
-            note="the masked entries are random: see the range over draws",
+            note="the masked entries are random; see the range over draws",
         )
         if panel.stand_in
         else panel

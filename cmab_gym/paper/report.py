@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,27 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 from cmab_gym.files import write_whole
 from cmab_gym.paper.comparison import LEVEL_WIDENED, NOT_COMPARED, RATIO_WIDENED, Reproduced
-from cmab_gym.paper.panels import AGENTS, FIGURES, READ_AT, READING_ERROR
+from cmab_gym.paper.panels import AGENTS, READ_AT, READING_ERROR, figure_title
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _INTRODUCTION = f"""# The paper's experiments, reproduced
 
-Regret is the mean over trials at round {READ_AT} (in shorter runs at the last round), published and
-ours; the published values were read from the figures, with an error of about {READING_ERROR:.0%}.
-C counts the competitive arms: the exact value, and the paper's measurement of it in several runs.
-Where the paper does not state a random choice, the range is that over several draws of it, and the
-ratios of regrets and the order of the agents within a draw are compared too. The paper's statements
-are judged by the share of regret from the second half of the rounds ("bounded", "grows") or by a
-ratio of two regrets, with 4 standard errors as the range.
+Regret is the mean over trials at round {READ_AT}, or at the last round of shorter runs. The
+published values were read from the figures, with an error of about {100 * READING_ERROR:.0f} %. C
+counts the competitive arms: the exact value, and the paper's measurement of it in several runs.
+Where the paper does not state a random choice, the range is that over several draws of it, and two
+things within a draw are compared too: the ratios of regrets, and the order of the agents, by the
+share of pairs in the published order. The paper's statements are judged by the share of regret from
+the second half of the rounds ("bounded", "grows") or by a ratio of two regrets, with 4 standard
+errors as the range.
 
-Verdicts: *agrees*, within the reading error and 4 standard errors of both means, or the statement
-holds; *in range*, inside the range over the options of a choice that the paper does not state (over
-draws, widened by {LEVEL_WIDENED:.0%} for a regret and {RATIO_WIDENED:.0%} for a ratio), or C inside
-the range of 95 % of its measurements; *differs*; *other data*, where other data stand in for the
-paper's, so that nothing can agree; *not compared*, in runs that are too short or have too few
-trials.
+- *agrees*: within the reading error and 4 standard errors of both means, or the statement holds;
+- *in range*: inside the range over the options of a choice that the paper does not state (over
+  draws, widened by {100 * LEVEL_WIDENED:.0f} % for a regret and {100 * RATIO_WIDENED:.0f} % for a
+  ratio), or C inside the range of 95 % of its measurements;
+- *differs*: none of these;
+- *other data*: other data stand in for the paper's, so that nothing can agree;
+- *not compared*: the run is too short, or its trials are too few to tell;
+- *not published*: the paper has no such value.
 """
 
 
@@ -41,9 +45,9 @@ def write_report(path: Path, reproduced: Sequence[Reproduced], table: pd.DataFra
         reproduced: the panels.
         table: their comparison.
     """
-    lines = [_INTRODUCTION, _counts(table), _unexpected(table), _known(table)]
+    lines = [_INTRODUCTION, _counts(table), _unexpected(table), *_known(table)]
     for figure in dict.fromkeys(each.panel.figure for each in reproduced):
-        lines.append(f"\n## Figure {figure}: {FIGURES.get(figure, '')}\n")
+        lines.append(f"## {figure_title(figure)}\n")
         lines.append(f"![Figure {figure}](fig{figure}.png)\n")
         for each in reproduced:
             if each.panel.figure == figure:
@@ -65,12 +69,12 @@ def _unexpected(table: pd.DataFrame) -> str:
     return "\n".join(["## Unexpected verdicts\n", *lines, ""])
 
 
-def _known(table: pd.DataFrame) -> str:
+def _known(table: pd.DataFrame) -> list[str]:
     rows = table[(table["known"] != "") & (table["verdict"] != NOT_COMPARED)]
     if rows.empty:
-        return ""
+        return []
     lines = [f"- {row.panel}, {row.what}: {row.known}." for row in rows.itertuples()]
-    return "\n".join(["## Known differences\n", *lines, ""])
+    return ["## Known differences\n", *lines, ""]
 
 
 def _panel(each: Reproduced, rows: pd.DataFrame) -> str:
@@ -82,7 +86,7 @@ def _panel(each: Reproduced, rows: pd.DataFrame) -> str:
         f"{', '.join(panel.agents.values())}.",
     ]
     if panel.note:
-        lines.append(f"Exact agreement cannot be expected: {panel.note}.")
+        lines.append(f"\nExact agreement cannot be expected: {panel.note}.")
     values = each.values()
     means = ", ".join(f"{agent} {_number(values[agent])}" for agent in AGENTS)
     counts = ", ".join(f"{c} ({n})" for c, n in sorted(Counter(each.measured).items()))
@@ -99,14 +103,14 @@ def _panel(each: Reproduced, rows: pd.DataFrame) -> str:
 
 
 def _cells(row: dict[Any, Any]) -> str:
-    known = row["published"] == row["published"] and row["published"] is not None
+    known = not math.isnan(row["published"])
     spread = row["low"] < row["high"]
     number = _count if row["what"] == "C" else _number
     cells = (
         row["what"],
         number(row["published"]) if known else row["place"],
         number(row["ours"]),
-        f"{row['ratio']:.2f}" if known else "",
+        f"{row['ratio']:.2f}" if known and row["verdict"] != NOT_COMPARED else "",
         f"{number(row['low'])} to {number(row['high'])}" if spread else "",
         row["verdict"],
     )

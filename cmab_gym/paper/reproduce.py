@@ -23,7 +23,7 @@ from cmab_gym.evaluation.workers.choose import count_workers
 from cmab_gym.files import write_csv, write_whole
 from cmab_gym.models.base import BanditModel
 from cmab_gym.paper.comparison import DIFFERS, Reproduced, comparison
-from cmab_gym.paper.panels import FIGURES, READ_AT, ROUNDS, TRIALS, Choice, Panel
+from cmab_gym.paper.panels import READ_AT, ROUNDS, TRIALS, Choice, Panel, figure_title
 from cmab_gym.paper.report import write_report
 from cmab_gym.theory import (
     LowerBound,
@@ -182,7 +182,6 @@ def _evaluate(
         seed,
         env_kwargs=env_kwargs,
         checkpoints=sorted({*at, READ_AT} if rounds >= READ_AT else at),
-        on_error="keep",
     )
 
 
@@ -220,8 +219,7 @@ def _draw_figure(own: Sequence[Reproduced], folder: Path, titles: Sequence[str])
         [labelled(each) for each in own],
         titles,
         [folder / f"fig{figure}.{kind}" for kind in ("png", "svg")],
-        f"Figure {figure}: {FIGURES.get(figure, '')}".rstrip(": ")
-        + f", {parameters} parameters of the agents"
+        f"{figure_title(figure)}, {parameters} parameters of the agents"
         + (" (other ratings stand in)" if stand_in else ""),
         [each.lower_bound for each in own],
         [marks(each) for each in own],

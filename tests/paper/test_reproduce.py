@@ -161,7 +161,7 @@ def test_unexpected_verdicts_are_listed_and_make_the_command_fail(tmp_path, caps
     monkeypatch.setattr("cmab_gym.paper.comparison.KNOWN_DIFFERENCES", {})
     assert main([*arguments, "--out", str(tmp_path / "out")]) == 1
     err = capsys.readouterr().err
-    assert "1 unexpected verdicts:\n  fig14a C: differs (ours 11, published 14)" in err
+    assert "unexpected verdicts: 1\n  fig14a C: differs (ours 11, published 14)" in err
     assert (
         "## Unexpected verdicts\n\n- fig14a, C: differs"
         in (tmp_path / "out" / "report.md").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 from cmab_gym.cli.errors import OK, UNEXPECTED
 from cmab_gym.cli.options import add_jobs, add_quiet, add_seed, add_whole
@@ -61,15 +62,15 @@ def run(chosen: argparse.Namespace) -> int:
     with progress_bar("running", len(panels), "panels") as advance:
         table = reproduce(panels, out, rounds, trials, chosen.seed, chosen.jobs, advance)
     counts = table["verdict"].value_counts()
-    print_table(("verdict", "values"), [(str(name), str(count)) for name, count in counts.items()])
+    print_table(("verdict", "rows"), [(str(name), str(count)) for name, count in counts.items()])
     say(f"written to {out}: start with {out / 'report.md'}")
     unexpected = table[table["unexpected"]]
     if unexpected.empty:
         return OK
-    say(f"{len(unexpected)} unexpected verdicts:", stderr=True)
+    say(f"unexpected verdicts: {len(unexpected)}", stderr=True)
     for row in unexpected.to_dict("records"):
         value = row["published"]  # NaN for a statement
-        published = f", published {value:g}" if value == value and value is not None else ""
+        published = "" if math.isnan(value) else f", published {value:g}"
         known = f"; a difference was expected: {row['known']}" if row["known"] else ""
         ours = f"ours {row['ours']:.4g}{published}"
         say(f"  {row['panel']} {row['what']}: {row['verdict']} ({ours}){known}", stderr=True)
