@@ -33,7 +33,7 @@ def load_target(target: str) -> Any:
     found = getattr(module, attribute, None)
     if found is None:
         classes = [name for name, value in vars(module).items() if isinstance(value, type)]
-        raise ValueError(checks.unknown(f"name in {where}", attribute, classes))
+        raise ValueError(checks.unknown("name", attribute, classes, where=f"in {where}"))
     return found
 
 

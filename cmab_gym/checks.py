@@ -183,10 +183,20 @@ def choice(name: str, value: Any, known: Iterable[str]) -> str:
 
 
 def unknown(
-    kind: str, value: Any, known: Sequence[str], listed: Sequence[str] | None = None
+    kind: str,
+    value: Any,
+    known: Sequence[str],
+    listed: Sequence[str] | None = None,
+    where: str = "",
 ) -> str:
-    """Return the message for an unknown name: see `expected_names`."""
-    return f"unknown {kind} {quoted(value, _LONGEST)}: {expected_names(value, known, listed)}"
+    """Return the message for an unknown name: see `expected_names`.
+
+    Examples:
+        >>> unknown("setting", "n_step", ["n_steps"], where="of PPO")
+        "unknown setting 'n_step' of PPO: did you mean 'n_steps'? Expected one of: n_steps"
+    """
+    name = " ".join(filter(None, [kind, quoted(value, _LONGEST), where]))
+    return f"unknown {name}: {expected_names(value, known, listed)}"
 
 
 def expected_names(value: Any, known: Sequence[str], listed: Sequence[str] | None = None) -> str:

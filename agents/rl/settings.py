@@ -88,4 +88,5 @@ def check_names(
     known = [name for name in inspect.signature(algorithm_class).parameters if name not in reserved]
     for name in names:
         if name not in known:
-            raise ValueError(checks.unknown(f"setting of {algorithm_class.__name__}", name, known))
+            where = f"of {algorithm_class.__name__}"
+            raise ValueError(checks.unknown("setting", name, known, where=where))

@@ -24,7 +24,8 @@ def build_model(env_class: Any, env_kwargs: Mapping[str, Any]) -> BanditModel:
         if name not in known:
             family = env_class.__name__.removesuffix("Env").removesuffix("Vector")
             names = [*known, *COMMON]
-            raise ValueError(checks.unknown(f"keyword argument of {family}", name, names))
+            message = checks.unknown("keyword argument", name, names, where=f"of {family}")
+            raise ValueError(message)
     model: BanditModel = env_class.build_model(**env_kwargs)
     return model
 

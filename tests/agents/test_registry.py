@@ -210,7 +210,7 @@ def test_a_plugin_that_cannot_be_used_is_left_out_with_a_warning(name, value, in
         ("no_such_module:Agent", r"cannot import 'no_such_module'"),
         (
             "cmab_gym.agents.policies.ucb:UBC",
-            r"unknown name in cmab_gym.agents.policies.ucb 'UBC': did you mean 'UCB'",
+            r"unknown name 'UBC' in cmab_gym.agents.policies.ucb: did you mean 'UCB'",
         ),
     ],
 )
@@ -236,7 +236,7 @@ def test_wrong_files_are_refused(my_file, tmp_path):
         make_agent("nowhere.py:MyAgent")
     with pytest.raises(ValueError, match="has no method update"):
         make_agent(f"{my_file}:Half")
-    with pytest.raises(ValueError, match=r"unknown name .* 'Mine'.*expected one of: MyAgent"):
+    with pytest.raises(ValueError, match=r"unknown name 'Mine' in .*expected one of: MyAgent"):
         make_agent(f"{my_file}:Mine")
     with pytest.raises(ValueError, match="'c-' needs an index policy"):
         make_agent(f"c-{my_file}:MyAgent")

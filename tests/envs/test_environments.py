@@ -245,7 +245,7 @@ def test_a_step_outside_an_episode_is_refused():
         ({"step_info": "rows"}, "unknown step_info 'rows': did you mean 'row'"),
         (
             {"presets": "table1-a"},
-            "unknown keyword argument of Tabular 'presets': did you mean 'preset'",
+            "unknown keyword argument 'presets' of Tabular: did you mean 'preset'",
         ),
     ],
 )

@@ -211,7 +211,7 @@ def test_only_an_oracle_is_told_the_means_and_every_agent_the_horizon():
     assert results.regret("oracle").max() == 0
     assert results.manifest["told_more"] == {"oracle": "the mean reward of each arm"}
     Records.told = "all"
-    with pytest.raises(EvaluationError, match="unknown value of told 'all': expected one of: mea"):
+    with pytest.raises(EvaluationError, match="unknown value 'all' of told: expected one of: mea"):
         evaluate(TABULAR, [Records], **SETTINGS)
     oracle = make_agent("oracle")
     oracle.reset(tabular_model().problem, 1, 0)

@@ -129,7 +129,7 @@ def test_wrong_arguments_are_refused_before_a_file_is_written(
 
 
 def test_an_unknown_keyword_argument_is_refused():
-    with pytest.raises(ValueError, match="unknown setting of PPO 'n_step': did you mean 'n_steps'"):
+    with pytest.raises(ValueError, match="unknown setting 'n_step' of PPO: did you mean 'n_steps'"):
         train("ppo", "bernoulli", "m.zip", n_step=3)
 
 

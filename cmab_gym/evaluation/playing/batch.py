@@ -210,7 +210,7 @@ def _problem_for(agent: Agent, env: BanditVectorEnv, rounds: int) -> BanditProbl
     if told == "outcomes" and env.draws != "rounds":
         raise ValueError(NO_JOINT_OUTCOME)
     if told not in (None, *TOLD):
-        raise ValueError(checks.unknown("value of told", str(told), list(TOLD)))
+        raise ValueError(checks.unknown("value", str(told), list(TOLD), where="of told"))
     return problem
 
 

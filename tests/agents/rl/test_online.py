@@ -311,8 +311,8 @@ def test_a_copy_of_a_playing_agent_starts_from_scratch(problem, rewards):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ppo(n_step=16)", "unknown setting of PPO 'n_step': did you mean 'n_steps'"),
-        ("dqn(seed=1)", "unknown setting of DQN 'seed'"),
+        ("ppo(n_step=16)", "unknown setting 'n_step' of PPO: did you mean 'n_steps'"),
+        ("dqn(seed=1)", "unknown setting 'seed' of DQN"),
         ("a2c(settings='best')", "unknown settings 'best': expected one of: tuned, default"),
         ("a2c(horizon=0)", "horizon=0: expected an integer of at least 1"),
         ("c-ppo", "unknown agent 'c-ppo'"),

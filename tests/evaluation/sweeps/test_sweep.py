@@ -405,7 +405,7 @@ def test_the_manifest_has_the_tasks_settings(tmp_path):
         ("- ucb", "- c-ts(beta=1)", r"is given twice .*agents\[0\].*agents\[1\].*each once"),
         ("CMAB-M", "CMAB-m", r"environments\[1\]: unknown environment .*did you mean 'CMAB-Mov"),
         ("three-armed", "four", r"environments\[0\]: unknown preset 'four'"),
-        ("preset", "prest", r"environments\[0\]: unknown keyword argument of Tabular 'prest'"),
+        ("preset", "prest", r"environments\[0\]: unknown keyword argument 'prest' of Tabular"),
         ("preset: [table1-a", "horizon: [3", r"environments\[0\]: horizon=3 is not accepted here"),
         (FILE, "environments: [1", r"sweep.yaml is not YAML \(while parsing"),
         (FILE, "- ucb", r"sweep.yaml has no keys: expected environments, agents, rounds"),
