@@ -51,7 +51,7 @@ class Batch:
     """One agent, a range of trials, and their environment.
 
     Args:
-        label: the agent's name in the results.
+        label: what its results are found by: the agent's label, or the name of a sweep's task.
         make: makes the agent.
         trials: indices of the trials.
         spec: the environment's, so that a worker process needs no registration by the user.
@@ -64,6 +64,7 @@ class Batch:
         record_pulls: whether to record the pulls of each arm.
         state_file: where the state is saved from time to time, and continued from if it exists;
             None saves none.
+        agent: the agent's name, if the label is that of a task.
     """
 
     label: str
@@ -77,6 +78,13 @@ class Batch:
     arrivals: Arrivals = field(default_factory=Arrivals)
     record_pulls: bool = True
     state_file: Path | None = None
+    agent: str | None = None
+
+    def who(self) -> str:
+        """Name the agent, for an error message."""
+        if self.agent is None:
+            return f"agent {self.label!r}"
+        return f"task {self.label}, agent {self.agent!r}"
 
     def where(self) -> str:
         """Name the trials, for an error message."""
@@ -335,6 +343,5 @@ class ErrorContext:
             where, cause = self._batch.where(), error
             what = f"{type(error).__name__}: {error}"
         line = line_of_user(cause)
-        raise AgentError(
-            f"agent {self._batch.label!r}, {where}, round {self.round}: {what}{line}"
-        ) from cause
+        who = self._batch.who()
+        raise AgentError(f"{who}, {where}, round {self.round}: {what}{line}") from cause

@@ -24,6 +24,7 @@ from cmab_gym.evaluation.results.results import Results
 from cmab_gym.evaluation.sweeps.sweep_tasks import Sweep, Task, columns_of
 from cmab_gym.evaluation.workers.choose import Workers, workers_of
 from cmab_gym.files import write_csv
+from cmab_gym.text import write
 from cmab_gym.told_problem import TOLD
 from cmab_gym.user_code import line_of_user
 
@@ -45,7 +46,7 @@ def sweep(
     *,
     summary_only: bool = False,
     progress: OnProgress | None = None,
-    say: Say = print,
+    say: Say = write,
     on_failure: OnFailure | None = None,
     timeout: float | None = None,
     wait_for_workers: float = WAIT_FOR_WORKERS,
@@ -219,15 +220,9 @@ def batches_of(task: Task, size: int, timeout: float | None = None) -> list[Batc
     at = checkpoint_rounds(task.checkpoints, task.rounds)
     return [
         Batch(
-            task.name,
-            make,
-            trials,
-            spec,
-            task.located_kwargs,
-            at,
-            task.seed,
-            timeout,
-            task.arrivals,
+            *(task.name, make, trials, spec, task.located_kwargs, at, task.seed, timeout),
+            arrivals=task.arrivals,
+            agent=task.agent,
         )
         for trials in trial_ranges(task.trials, size)
     ]

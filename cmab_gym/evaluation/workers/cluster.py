@@ -183,8 +183,8 @@ class _WaitForWorkers:
         waited = now - self._lost_at
         if waited >= WARN_SECONDS and not self._warned:
             _log.warning(
-                "no worker is left at %s: waiting %g s for one; batches left: %d, first of %r",
-                *(self._address, self._seconds, len(batches), next(iter(batches)).label),
+                "no worker is left at %s: waiting %g s for one; batches left: %d, first of %s",
+                *(self._address, self._seconds, len(batches), next(iter(batches)).who()),
             )
             self._warned = True
         return waited >= self._seconds
@@ -276,7 +276,7 @@ def _agent_run(
 ) -> AgentRun:
     if isinstance(outcome, BaseException):
         reason = f"not finished on the cluster: {type(outcome).__name__}: {outcome}"
-        failure = f"agent {batch.label!r}: {reason}"
+        failure = f"{batch.who()}: {reason}"
         outcome = AgentRun.failed(batch.label, failure, first_trial=batch.trials.start)
     if progress is not None:
         progress(ended(batch, outcome))
@@ -305,7 +305,7 @@ def _packed(batch: Batch) -> bytes:
         packed: bytes = cloudpickle.dumps(replace(batch, make=without_file(batch.make)))
     except Exception as error:
         raise ValueError(
-            f"agent {batch.label!r} on {batch.spec.id} cannot be sent to the cluster ({error}): "
+            f"{batch.who()} on {batch.spec.id} cannot be sent to the cluster ({error}): "
             "expected one that can be pickled; run it on this machine, without a scheduler"
         ) from error
     return packed

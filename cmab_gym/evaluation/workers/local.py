@@ -83,7 +83,7 @@ def _ended(batch: Batch, error: WorkerEnded) -> AgentRun:
     reason = str(error)
     if isinstance(error, TimeUp):
         reason = f"more than timeout={batch.timeout:g} seconds for a round{error}"
-    failure = f"agent {batch.label!r}, {batch.where()}: {reason}"
+    failure = f"{batch.who()}, {batch.where()}: {reason}"
     first = batch.trials.start
     return AgentRun.failed(batch.label, failure, first_trial=first, cause=error.__cause__)
 
@@ -92,12 +92,12 @@ def _check_sendable(batches: Sequence[Batch]) -> None:
     import cloudpickle
 
     for batch in {batch.label: batch for batch in batches}.values():
-        for what, thing in (("agent", batch.make), ("environment", batch.env_kwargs)):
+        environment = f"environment {batch.spec.id}"
+        for what, thing in ((batch.who(), batch.make), (environment, batch.env_kwargs)):
             try:
                 cloudpickle.dumps(thing)
             except Exception as error:
-                name = repr(batch.label) if what == "agent" else batch.spec.id
                 raise ValueError(
-                    f"{what} {name} cannot be sent to worker processes ({error}): expected one "
+                    f"{what} cannot be sent to worker processes ({error}): expected one "
                     "that can be pickled; use n_jobs=1"
                 ) from error

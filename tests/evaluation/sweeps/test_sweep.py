@@ -330,6 +330,8 @@ def test_an_agent_that_fails_fails_only_its_own_tasks(tmp_path, capsys):
     assert "--debug" not in printed.err  # the agent raised no error
     table = pd.read_csv(tmp_path / "out" / "summary.csv")
     failed = table[table["status"] == "failed"]
+    for _, row in failed.iterrows():
+        assert row["failure"].startswith(f"task {row['folder']}, agent '{agent}:Mine', trial 0, ")
     assert failed["failure"].str.contains("trial 0, round 1: act").all()
     assert failed["regret"].isna().all()
     assert main(run) == 1  # run again: a module that the agent imports may be fixed
