@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from os.path import isfile
 from pathlib import Path
@@ -140,6 +140,26 @@ def name_and_parameters(text: str) -> tuple[str, dict[str, Any]]:
         return name, read_keywords(rest[:-1])
     except ValueError as error:
         raise ValueError(f"agent {quoted(text)}: {error}") from None
+
+
+def given_twice(names: Iterable[str]) -> tuple[str, str] | None:
+    """Find two spellings of one agent, such as "ucb" and "ucb()"; None if there are none.
+
+    Raises:
+        ValueError: a name is not a string, or its parameters cannot be read.
+
+    Examples:
+        >>> given_twice(["ts(beta=2, B=1)", "ts", "ts(B=1, beta=2.0)"])
+        ('ts(beta=2, B=1)', 'ts(B=1, beta=2.0)')
+    """
+    seen: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    for name in names:
+        base, parameters = name_and_parameters(name)
+        for other, given in seen.setdefault(base, []):
+            if given == parameters:
+                return other, name
+        seen[base].append((name, parameters))
+    return None
 
 
 def _split(name: str, folder: str | Path) -> tuple[str, str]:

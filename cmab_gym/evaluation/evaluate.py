@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from cmab_gym import checks
-from cmab_gym.agents.make import agent_factory
+from cmab_gym.agents.make import agent_factory, given_twice
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
 from cmab_gym.evaluation.playing.batch import (
     Batch,
@@ -207,7 +207,7 @@ def labelled(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     """Map labels to agents; a list gives each agent a label of its own.
 
     Raises:
-        ValueError: there is no agent, or two have the same label.
+        ValueError: there is no agent, two have the same label, or a list has one agent twice.
     """
     if isinstance(agents, Mapping):
         pairs = list(agents.items())
@@ -221,11 +221,16 @@ def labelled(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"agent label {wrong[0]!r}: expected a non-empty string of Unicode text")
     if not labels:
         raise ValueError("no agents given: expected at least one, such as 'c-ucb'")
-    twice = {label for label in labels if labels.count(label) > 1}
-    if twice:
+    shared = {label for label in labels if labels.count(label) > 1}
+    if shared:
         raise ValueError(
-            f"two agents have the label {sorted(twice)[0]!r}: expected each once; to compare one "
+            f"two agents have the label {sorted(shared)[0]!r}: expected each once; to compare one "
             "agent with different parameters, pass a mapping {label: agent}"
+        )
+    names = [agent for _, agent in pairs if isinstance(agent, str)]
+    if not isinstance(agents, Mapping) and (twice := given_twice(names)):
+        raise ValueError(
+            f"{twice[0]!r} and {twice[1]!r} are one agent: expected it once; leave one out"
         )
     return dict(pairs)
 
