@@ -114,6 +114,18 @@ def published(*names: str) -> dict[str, str]:
     return result
 
 
+def file_of(name: str, folder: str | Path = "") -> Path | None:
+    """Return the file of an agent's class, or of a trained agent; None if its name means no file.
+
+    Args:
+        name: as for `make_agent`.
+        folder: as for `named_agent`.
+    """
+    _, base = _split(name_and_parameters(name)[0], folder)
+    path = base if base.endswith(_TRAINED) else base.rpartition(":")[0]
+    return Path(path) if path.endswith((".py", _TRAINED)) else None
+
+
 def without_file(make: AgentFactory) -> AgentFactory:
     """Return a factory that holds the class itself if `make` would load it from a file."""
     if isinstance(make, partial) and make.func is _make_named:

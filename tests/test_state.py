@@ -17,7 +17,7 @@ from cmab_gym.told_problem import ToldProblem
 
 TRIALS, HALF = 3, 30
 # The states of those that learn are in torch; the others need outcomes or sources: see
-# tests/evaluation/test_resume.py.
+# tests/evaluation/results/test_resume.py.
 NOT_HERE = {*agents_by_idea()["learning"], "ucb-n", "ucucb", "latent-ts"}
 NAMES = [name for name in agent_names() if split_prefix(name)[1] not in NOT_HERE]
 IDENTIFYING = list(IDENTIFICATION_AGENTS)

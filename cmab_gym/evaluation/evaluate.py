@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from cmab_gym import checks
-from cmab_gym.agents.make import agent_factory, given_twice
+from cmab_gym.agents.make import agent_factory, file_of, given_twice
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
 from cmab_gym.evaluation.playing.batch import (
     Batch,
@@ -27,6 +27,7 @@ from cmab_gym.evaluation.results.results import (
 )
 from cmab_gym.evaluation.results.unfinished import Kept
 from cmab_gym.evaluation.workers.choose import Workers, workers_of
+from cmab_gym.files import checksum
 from cmab_gym.late_rewards import Arrivals
 from cmab_gym.told_problem import TOLD
 
@@ -100,7 +101,9 @@ def evaluate(
         folder: keeps the states of unfinished trials in its subfolder `unfinished`, every few
             seconds, until results are saved to the folder. Not with `scheduler`.
         resume: whether to play only what `folder` does not have: agents and trials that are missing
-            in its results, and the rest of unfinished trials. The results then include its own.
+            in its results, and the rest of unfinished trials. The results then include its own. If
+            the file of an agent ("my_agent.py:Mine") has changed since, its unfinished trials are
+            played from the start, and its results are not added to.
         others: refused, with a message that names `env_kwargs`.
 
     Returns:
@@ -108,7 +111,8 @@ def evaluate(
 
     Raises:
         TypeError: an argument is unknown.
-        ValueError: an argument is wrong, or `folder` has results of another run to resume.
+        ValueError: an argument is wrong, or `folder` has results of another run to resume, or of
+            an agent whose file has changed.
         EvaluationError: an agent failed; `error.results` holds those of the others.
         EvaluationInterrupted: Ctrl-C was pressed (a KeyboardInterrupt, with any `on_error`);
             `error.results` holds those of the agents that had finished.
@@ -129,6 +133,7 @@ def evaluate(
     kwargs = dict(env_kwargs or {})
     given = labelled(agents)
     factories = {label: agent_factory(agent) for label, agent in given.items()}
+    checksums = _checksums(given)
     at = checkpoint_rounds(checkpoints, rounds)
     spec = find_environment(env_id, kwargs)
     arrivals = Arrivals(delay, rewards_every)
@@ -141,6 +146,7 @@ def evaluate(
         manifest = {
             **describe_environment(env_id, kwargs, env),
             "agents": {label: label_of(agent) for label, agent in given.items()},
+            "agent_checksums": checksums,
             "rounds": rounds,
             "trials": trials,
             "first_trial": first_trial,
@@ -158,14 +164,12 @@ def evaluate(
         missing = kept.missing(list(factories), range(first_trial, first_trial + trials))
         batches = [
             Batch(
-                *(label, factories[label], some, spec, kwargs, at, seed, timeout, arrivals),
+                *(label, factories[label], own, spec, kwargs, at, seed, timeout, arrivals),
                 record_pulls,
-                None
-                if scheduler
-                else kept.state_file(label, [some.start, some.stop, record_pulls]),
+                None if scheduler else kept.state_file(label, own, record_pulls, checksums),
             )
-            for label, own in missing.items()
-            for some in trial_ranges(len(own), size, own.start)
+            for label, trials_left in missing.items()
+            for own in trial_ranges(len(trials_left), size, trials_left.start)
         ]
         if batches:
             kept.begin(manifest, at)
@@ -181,6 +185,9 @@ def evaluate(
     runs = tuple(AgentRun.joined(label, [*kept.runs, *parts], trials) for label in labels)
     told = {run.label: TOLD[run.told] for run in runs if run.told}
     manifest["told_more"] = {**kept.told, **told}
+    failed = {run.label for run in runs if run.failure}  # their files may be corrected
+    checksums = {**kept.checksums, **checksums}
+    manifest["agent_checksums"] = {x: checksums[x] for x in checksums if x not in failed}
     if interruption is not None:
         manifest["interrupted"] = True
         raise EvaluationInterrupted(Results(at, runs, manifest)) from interruption
@@ -188,6 +195,12 @@ def evaluate(
     if on_error == "raise" and results.failures:
         raise EvaluationError(results) from next((run.cause for run in runs if run.cause), None)
     return results
+
+
+def _checksums(agents: Mapping[str, Any]) -> dict[str, str]:
+    """Return the checksums of the files of those agents whose names mean one."""
+    files = {label: file_of(agent) for label, agent in agents.items() if isinstance(agent, str)}
+    return {label: checksum(file) for label, file in files.items() if file is not None}
 
 
 def _run(

@@ -9,7 +9,9 @@ from typing import Any
 
 from cmab_gym.evaluation.results.agent_run import AgentRun
 from cmab_gym.evaluation.results.results_file import as_json
+from cmab_gym.text import shortened
 
+_LONGEST = 60  # characters of a value in an error
 Part = tuple[Sequence[AgentRun], range]  # the runs of some agents, and the trials that they played
 
 
@@ -51,15 +53,11 @@ def check_same_task(tasks: Sequence[tuple[Mapping[str, Any], Sequence[int]]]) ->
     for other in found[1:]:
         for what, value in other.items():
             if value != found[0][what]:
+                mine, theirs = (shortened(text, _LONGEST) for text in (found[0][what], value))
                 raise ValueError(
-                    f"results that differ in their {what} ({_short(found[0][what])} and "
-                    f"{_short(value)}): expected results of one task; run the agents with the "
-                    "same arguments"
+                    f"results that differ in their {what} ({mine} and {theirs}): expected results "
+                    "of one task; run the agents with the same arguments"
                 )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def joined_runs(parts: Sequence[Part]) -> tuple[AgentRun, ...]:
@@ -119,9 +117,10 @@ def joined_manifest(
     """Return the manifest of runs that were joined; times are summed.
 
     Raises:
-        ValueError: one label stands for two agents.
+        ValueError: one label stands for two agents, or for two versions of a file.
     """
     agents: dict[str, Any] = {}
+    checksums: dict[str, str] = {}
     told_more: dict[str, str] = {}
     for manifest in manifests:
         told_more |= manifest.get("told_more", {})
@@ -131,9 +130,16 @@ def joined_manifest(
                     f"agent {label!r} is {agents[label]!r} and {agent!r}: expected one agent for "
                     "each label; give them different labels"
                 )
+        for label, checksum in manifest.get("agent_checksums", {}).items():
+            if checksums.setdefault(label, checksum) != checksum:
+                raise ValueError(
+                    f"the file of agent {label!r} changed between two results: expected one agent "
+                    "for each label; run it again, or give them different labels"
+                )
     joined = {
         **manifests[0],
         "agents": agents,
+        "agent_checksums": checksums,
         "told_more": told_more,
         "trials": len(trials),
         "first_trial": trials.start,

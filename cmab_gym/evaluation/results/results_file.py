@@ -26,7 +26,7 @@ KINDS = ("regret", "distribution", "pulls", "competitive")
 PICTURES = tuple(f"{kind}.{ending}" for kind in KINDS for ending in ("png", "svg", "pdf"))
 SCHEMA = 2  # of the table and the manifest; 1 had neither rewards, competitive sets nor pulls
 _TEXT, _DIGEST = "cmab_gym_manifest", "cmab_gym_sha256"  # keys of the table's metadata
-_MAPPINGS = ("agents", "told_more", "versions")  # keys of a manifest
+_MAPPINGS = ("agents", "agent_checksums", "told_more", "versions")  # keys of a manifest
 _LISTS = ("arms", "arm_pulls", "last_pulls")  # columns
 _EXPECTED = "expected a table of Results.save; run it again"
 

@@ -32,6 +32,7 @@ class Kept:
         runs: the runs of the agents that finished.
         trials: the indices of their trials.
         agents: what each of their labels stands for.
+        checksums: those of the files of some of them.
         told: what some of them were told more than others, as in a manifest.
         batch_size: trials in lockstep of the unfinished batches; None without any.
     """
@@ -40,6 +41,7 @@ class Kept:
     runs: tuple[AgentRun, ...] = ()
     trials: range = range(0)
     agents: Mapping[str, Any] = field(default_factory=dict)
+    checksums: Mapping[str, str] = field(default_factory=dict)
     told: Mapping[str, str] = field(default_factory=dict)
     batch_size: int | None = None
 
@@ -61,7 +63,8 @@ class Kept:
 
         Raises:
             ValueError: it is to be resumed without a folder, the folder holds another run or
-                something damaged, or one label stands for two agents.
+                something damaged, one label stands for two agents, or the file of an agent has
+                changed since it finished.
         """
         if folder is None:
             if resume:
@@ -88,8 +91,22 @@ class Kept:
                         f"{path} has {agents[label]!r} as {label!r}: expected {agent!r}; give the "
                         "agent another label"
                     )
-            told = found.manifest.get("told_more", {})
-            kept = replace(kept, runs=found.finished, trials=found.trials, agents=agents, told=told)
+            checksums = found.manifest.get("agent_checksums", {})
+            for label, own in manifest["agent_checksums"].items():
+                if checksums.get(label, own) != own:
+                    raise ValueError(
+                        f"the file of agent {label!r} has changed since it finished in {path}: "
+                        "expected it unchanged; name the changed class otherwise, choose another "
+                        "folder, or do not resume"
+                    )
+            kept = replace(
+                kept,
+                runs=found.finished,
+                trials=found.trials,
+                agents=agents,
+                checksums=checksums,
+                told=found.manifest.get("told_more", {}),
+            )
         return kept
 
     def missing(self, labels: Sequence[str], trials: range) -> dict[str, range]:
@@ -134,10 +151,13 @@ class Kept:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
 
-    def state_file(self, *batch: Any) -> Path | None:
-        """Return the file of the state of the batch that some JSON values describe."""
+    def state_file(
+        self, label: str, trials: range, record_pulls: bool, checksums: Mapping[str, str]
+    ) -> Path | None:
+        """Return the file of the state of a batch; another one if the agent's file has changed."""
         if self.folder is None:
             return None
+        batch = [label, trials.start, trials.stop, record_pulls, checksums.get(label)]
         name = hashlib.sha256(json.dumps(batch).encode()).hexdigest()[:16]
         return self.folder / UNFINISHED / f"{name}.npz"
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab_gym import checks
+from cmab_gym.agents.make import name_and_parameters
 from cmab_gym.agents.registry import split_prefix
 from cmab_gym.envs_data.downloads.datasets import DATASETS
 from cmab_gym.evaluation.evaluate import CHECKPOINTS, checkpoint_rounds
@@ -60,11 +61,11 @@ class Task:
     parameters: Mapping[str, Any] = field(compare=False, default_factory=dict)
     arrivals: Arrivals = field(default_factory=Arrivals)
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Any]:
         """Everything that decides the task's numbers, for JSON.
 
-        This includes the checksums of the agent's file and of files among the environment's keyword
+        This includes the checksums of the agent's file and of those among the environment's keyword
         arguments: if a file changes, the task is a new one.
         """
         settings = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
@@ -101,6 +102,8 @@ class Task:
         path, colon, _ = self.agent.partition(".py:")
         if colon:
             yield from (f"{path}.py", f"{split_prefix(path)[1]}.py")
+        else:
+            yield name_and_parameters(self.agent)[0]  # that of a trained agent is a path
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,14 @@ from cmab_gym.evaluation import EvaluationInterrupted
 LATENT = {"env_id": "CMAB-Latent-v0", "env_kwargs": {"preset": "two-arm-b", "draws": "rounds"}}
 TABULAR = {"env_id": "CMAB-Tabular-v0", "env_kwargs": {"preset": "three-armed"}}
 ROUNDS = 300
+FIRST = """
+class First:
+    def reset(self, problem, rng): self.state = 0
+    def act(self): return 0
+    def update(self, arm, reward): pass
+    def state_dict(self): return {"state": self.state}
+    def load_state_dict(self, state): self.state = state["state"]
+"""
 
 
 class Mean:
@@ -224,3 +232,34 @@ def test_the_command_resumes_and_keeps_what_is_there(tmp_path, monkeypatch, caps
     assert main(f"{play} --resume".split()) == 2
     assert "has the trials 0 to 8: expected at least those" in capsys.readouterr().err
     assert json.loads((tmp_path / "results/manifest.json").read_text())["trials"] == 9
+
+
+def test_results_of_another_version_of_an_agents_file_are_not_added_to(tmp_path):
+    (tmp_path / "mine.py").write_text(FIRST)
+    task = {**TABULAR, "agents": ["ucb", f"{tmp_path}/mine.py:First"], "rounds": 50}
+    out = tmp_path / "out"
+    evaluate(**task, trials=2).save(out)
+    evaluate(**task, trials=3, folder=out, resume=True).save(out)
+    (tmp_path / "mine.py").write_text(FIRST.replace("return 0", "return 1"))
+    for trials in (3, 4):
+        with pytest.raises(ValueError, match=r"the file of agent '.*mine.py:First' has changed si"):
+            evaluate(**task, trials=trials, folder=out, resume=True)
+    others = {**task, "agents": ["ucb"]}
+    assert len(evaluate(**others, trials=3, folder=out, resume=True).finished) == 2
+    later = evaluate(**task, trials=1, first_trial=3)
+    with pytest.raises(ValueError, match=r"mine.py:First' changed between two results"):
+        Results.load(out) + later
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_an_agent_that_did_not_finish_may_be_corrected(tmp_path, interrupted):
+    mine, out = tmp_path / "mine.py", tmp_path / "out"
+    mine.write_text(FIRST if interrupted else FIRST.replace("return 0", "return 9"))
+    task = {**TABULAR, "agents": ["ucb", f"{mine}:First"], "rounds": 200, "trials": 2}
+    if interrupted:
+        run_until(600, out, **task).save(out)
+        assert list((out / "unfinished").glob("*.npz"))
+    else:
+        evaluate(**task, folder=out, on_error="keep").save(out)
+    mine.write_text(FIRST.replace("return 0", "return 1"))
+    assert_same(evaluate(**task, folder=out, resume=True), evaluate(**task))
