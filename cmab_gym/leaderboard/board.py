@@ -52,17 +52,15 @@ def leaderboard(
         missing, why it does not play all tasks; and made, how the row was made.
 
     Raises:
-        ValueError: no agent played all tasks, or an argument is out of range.
+        ValueError: no agent has a place, or an argument is out of range.
     """
     import pandas as pd
 
-    checks.choice("by", by, STATISTICS)
+    by = checks.choice("by", by, STATISTICS)
     n_resamples = checks.whole_number("n_resamples", n_resamples, 100)
     seed = checks.whole_number("seed", seed, 0)
     labels = dict(zip(records.agents, short_labels(records.agents), strict=True))
     ranked = ranked_rows(records)
-    if not ranked:
-        raise ValueError("no agent played all tasks: expected at least one; see their failures")
     others = [row for row in records.rows if row not in ranked and row.played.any()]
     scores = _scores(ranked, ranked, by, n_resamples, seed)
     for row in others:
@@ -85,8 +83,18 @@ def leaderboard(
 
 
 def ranked_rows(records: Records) -> list[Row]:
-    """Return the rows of the agents that have a place."""
-    return [row for row in records.rows if row.played.all() and not row.told]
+    """Return the rows of the agents that have a place.
+
+    Raises:
+        ValueError: no agent has one.
+    """
+    ranked = [row for row in records.rows if row.played.all() and not row.told]
+    if not ranked:
+        raise ValueError(
+            "no agent has a place: expected one that played all tasks and was told nothing more; "
+            "see the rows' failures"
+        )
+    return ranked
 
 
 def _scores(

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cmab_gym import checks
 from cmab_gym.evaluation.plots.agents import GREY, drawn_labels, look
 from cmab_gym.evaluation.plots.figure import new_figure, save_figure
 from cmab_gym.leaderboard.board import ranked_rows, stacked
 from cmab_gym.leaderboard.records import Records
 from cmab_gym.leaderboard.scores import STATISTICS, interval, profile, resampled, task_ranks
+from cmab_gym.leaderboard.suite import QUICK_AGENTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PICTURES = ("profile.png", "ranks.png")
-_BEST, _KNOWN = 3, ("random", "ucb", "ts", "c-ucb", "c-ts")
+_BEST = 3  # agents that are coloured in the profile, next to `QUICK_AGENTS`
 _ROWS = 30  # agents in the picture of ranks
+_LEAST = 1e-3  # where the axis of the profile begins at the latest
 _RESAMPLES = 200  # for the bands, which a reader cannot see more exactly
 _POINT, _BOX, _GIVEN = "#0072B2", "0.15", "#D55E00"
 
@@ -32,19 +35,25 @@ def plot_profile(
     Args:
         records: of the agents; those that have a place are drawn.
         path: file to write; None writes none.
-        given: agents to colour, next to the three best and the paper's; the others are grey.
+        given: agents to colour, next to the three best, random and the paper's; the others are
+            grey.
         by: as for `leaderboard`.
+
+    Raises:
+        ValueError: no agent has a place, or `by` is unknown.
+        OSError: the file cannot be written.
     """
     rows = ranked_rows(records)
     regret = stacked(rows, rows[0].played)
-    score = STATISTICS[by](regret)
+    score = STATISTICS[checks.choice("by", by, STATISTICS)](regret)
     best = {rows[i].agent for i in np.argsort(score, kind="stable")[:_BEST]}
-    levels = np.geomspace(1e-3, 1.5, 150)
+    least = max(_LEAST, regret[regret > 0].min(initial=1))
+    levels = np.geomspace(least, max(1.5, regret.max()), 150)
     curves = profile(regret, levels)
     figure = new_figure(7.5, 4.8)
     axes = figure.add_subplot()
     names = drawn_labels([row.agent for row in rows])
-    coloured = [i for i, row in enumerate(rows) if row.agent in {*best, *_KNOWN, *given}]
+    coloured = [i for i, row in enumerate(rows) if row.agent in {*best, *QUICK_AGENTS, *given}]
     for i in set(range(len(rows))) - {*coloured}:
         axes.plot(levels, curves[i], color=GREY, linewidth=0.5, alpha=0.6, zorder=1)
     for position, i in enumerate(sorted(coloured, key=lambda i: score[i])):
@@ -81,10 +90,17 @@ def plot_ranks(
         path: file to write; None writes none.
         given: agents to draw in another colour.
         by: as for `leaderboard`.
+
+    Raises:
+        ValueError: no agent has a place, or `by` is unknown.
+        OSError: the file cannot be written.
     """
+    from matplotlib.ticker import MaxNLocator
+
     rows = ranked_rows(records)
     regret = stacked(rows, rows[0].played)
-    ranks, order = task_ranks(regret), np.argsort(STATISTICS[by](regret), kind="stable")
+    score = STATISTICS[checks.choice("by", by, STATISTICS)](regret)
+    ranks, order = task_ranks(regret), np.argsort(score, kind="stable")
     chosen = [i for at, i in enumerate(order) if at < _ROWS or rows[i].agent in given]
     figure = new_figure(7.5, 1.4 + 0.24 * len(chosen))
     axes = figure.add_subplot()
@@ -99,7 +115,8 @@ def plot_ranks(
     names = drawn_labels([row.agent for row in rows])
     axes.set_yticks(range(len(chosen)), [f" {names[i]}" for i in chosen], fontsize=8)
     axes.set_ylim(len(chosen) - 0.4, -0.6)
-    axes.set_xlim(0, len(rows) + 1)
+    axes.set_xlim(0.5, len(rows) + 0.5)  # without a tick at 0, which is not a rank
+    axes.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10], integer=True))
     axes.set_xlabel(f"rank among {len(rows)} agents, a point for each task; box: quartiles")
     axes.grid(axis="x", alpha=0.3, linewidth=0.5)
     for side in ("top", "right", "left"):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from cmab_gym.agents.registry import INDEX_AGENTS, agents_by_idea, is_policy
+from cmab_gym.agents.registry import agents_by_idea, is_policy
 from cmab_gym.envs.independent import REWARDS
 from cmab_gym.models.presets import LATENT, TABULAR
-from cmab_gym.paper.panels import PANELS
+from cmab_gym.paper.panels import AGENTS, PANELS
 
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {
@@ -96,21 +96,17 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 # The `tc-` version of most agents differs from the `c-` version on few tasks.
 TIGHTENED = ("tc-ucb", "tc-ts", "tc-ucb-tuned", "tc-kl-ucb", "tc-bayes-ucb")
-QUICK_AGENTS = ("random", "ucb", "ts", "c-ucb", "c-ts")
+QUICK_AGENTS = ("random", *AGENTS)
 
 
 def built_in_agents() -> list[str]:
     """List the built-in agents of the table: plain ones, correlated ones, and `TIGHTENED`."""
     left_out = {name for names in LEFT_OUT.values() for name in names}
-    versions = {
-        idea: [
-            prefix + name
-            for name, cls in classes.items()
-            for prefix in (INDEX_AGENTS if is_policy(cls) else ("",))
-            if prefix != "tc-"
-        ]
+    names = [
+        prefix + name
         for idea, classes in agents_by_idea().items()
         if idea not in ("your own", "from installed packages")
-    }
-    plain = [name for names in versions.values() for name in names if name not in left_out]
-    return [*plain, *TIGHTENED]
+        for name, cls in classes.items()
+        for prefix in (("", "c-") if is_policy(cls) else ("",))
+    ]
+    return [*(name for name in names if name not in left_out), *TIGHTENED]

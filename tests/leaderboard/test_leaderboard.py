@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from agent_files import MINE
 from numpy.testing import assert_allclose, assert_array_equal
 
 from cmab_gym import evaluate
@@ -38,16 +39,10 @@ MADE = {
     "files": {},
     "numbers": NUMBERS,
 }
-MINE = """
-class Mine:
-    def reset(self, problem, rng): pass
-    def act(self): return 0
-    def update(self, arm, reward): pass
-"""
 
 
-def silent(message):
-    pass
+def played(agents, suite, out):
+    return play(agents, suite, out, say=lambda message: None)
 
 
 def row(agent, level, tasks=3, told=""):
@@ -93,8 +88,14 @@ def test_planted_agents_get_their_places():
     (above, below) = neighbours(PLANTED, table, "middle", n_resamples=100)
     assert "middle has less regret than equal in 50 % of the trials (50 to 50 %" in above
     assert "middle has less regret than worst in 100 % of the trials (100 to 100 %" in below
-    with pytest.raises(ValueError, match="no agent played all tasks"):
-        leaderboard(Records(TINY, np.ones(3), PLANTED.rows[4:]))
+
+
+@pytest.mark.parametrize("function", [leaderboard, plot_profile, plot_ranks])
+def test_no_agent_with_a_place_and_an_unknown_statistic_are_refused(function):
+    with pytest.raises(ValueError, match="no agent has a place: expected one that played all"):
+        function(Records(TINY, np.ones(3), PLANTED.rows[4:]))
+    with pytest.raises(ValueError, match="unknown by 'median'"):
+        function(PLANTED, by="median")
 
 
 def test_the_mean_counts_rare_failures_and_the_iqm_does_not():
@@ -109,31 +110,29 @@ def test_the_mean_counts_rare_failures_and_the_iqm_does_not():
     assert ranked_cells(by_mean, "mean").header[2] == "mean"
     labels = plot_ranks(records, by="mean").axes[0].get_yticklabels()
     assert [label.get_text() for label in labels] == [" steady", " gambler"]
-    with pytest.raises(ValueError, match="unknown by 'median'"):
-        leaderboard(records, by="median")
 
 
 def test_regret_is_divided_by_that_of_random_pulls(tmp_path):
-    played = play(["c-ucb", "warm-ts", "oracle"], TINY, tmp_path, say=silent)
+    rows = played(["c-ucb", "warm-ts", "oracle"], TINY, tmp_path).rows
     task = TINY.tasks[1]
     same = evaluate(task.env_id, ["c-ucb"], 40, 4, env_kwargs=task.env_kwargs)
     means = np.array(same.manifest["means"])
     expected = same.final("c-ucb") / (40 * (means.max() - means).mean())
-    assert_allclose(played.rows[0].regret[1], expected, rtol=1e-6)
-    assert played.rows[0].played.all()
-    assert_array_equal(played.rows[1].played, [False, False, True])
-    assert "survey_means" in played.rows[1].failure
-    assert not played.rows[2].regret.any()
-    assert played.rows[2].told == "the mean reward of each arm"
+    assert_allclose(rows[0].regret[1], expected, rtol=1e-6)
+    assert rows[0].played.all()
+    assert_array_equal(rows[1].played, [False, False, True])
+    assert "survey_means" in rows[1].failure
+    assert not rows[2].regret.any()
+    assert rows[2].told == "the mean reward of each arm"
     random = replace(TINY, rounds=100, trials=200, tasks=TINY.tasks[:1])
-    (row,) = play(["random"], random, tmp_path, say=silent).rows
-    assert abs(row.regret.mean() - 1) < 5 * 0.1 / np.sqrt(200)  # sd of a trial: 1 / sqrt(100)
+    (one,) = played(["random"], random, tmp_path).rows
+    assert abs(one.regret.mean() - 1) < 5 * 0.1 / np.sqrt(200)  # sd of a trial: 1 / sqrt(100)
 
 
 def test_another_agent_is_added_without_running_the_first_again(tmp_path):
-    first = play(["ucb"], TINY, tmp_path, say=silent)
+    first = played(["ucb"], TINY, tmp_path)
     written = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/results.parquet")}
-    again = play(["ucb", "ts"], TINY, tmp_path, say=silent)
+    again = played(["ucb", "ts"], TINY, tmp_path)
     assert all(path.stat().st_mtime_ns == time for path, time in written.items())
     assert len(list(tmp_path.glob("*/results.parquet"))) == 2 * len(written) == 6
     assert_array_equal(again.rows[0].regret, first.rows[0].regret)
@@ -176,6 +175,8 @@ def test_pictures_show_every_ranked_agent(tmp_path):
     axes = plot_ranks(PLANTED, tmp_path / "ranks.png", ["worst"]).axes[0]
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert [name.strip() for name in names] == ["best", "middle", "equal", "worst"]
+    low, high = axes.get_xlim()
+    assert [tick for tick in axes.get_xticks() if low <= tick <= high] == [1, 2, 3, 4]
     assert (tmp_path / "profile.png").is_file()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from agent_files import MINE
 from filelock import FileLock
 from numpy.testing import assert_array_equal
 from waiting import LIMIT, wait_until, waiting_agent
@@ -34,20 +35,10 @@ TABULAR = {"id": "CMAB-Tabular-v0", "preset": "three-armed"}
 SMALL = {"environments": [TABULAR], "agents": ["ucb", "c-ts"], "rounds": 60, "trials": 3}
 SWEEP = [sys.executable, "-m", "cmab_gym", "sweep"]
 NUMPY_LOOPS = {**os.environ, "CMAB_GYM_COMPILED": "0"}  # so that no process has to load numba
-MINE = """
-class Mine:
-    def reset(self, problem, rng): pass
-    def act(self): return 0
-    def update(self, arm, reward): pass
-"""
-
-
-def silent(message):
-    pass
 
 
 def play(plan, out, **kwargs):
-    return sweep(plan, out, say=silent, **kwargs)
+    return sweep(plan, out, say=lambda message: None, **kwargs)
 
 
 def regrets(out):

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from agent_files import MINE
 
 from cmab_gym.cli import main
 from cmab_gym.cli.parser import parser
@@ -25,12 +26,6 @@ VALUES = (
     "2024-01-02",
     "1_0",
 )
-MINE = """
-class Mine:
-    def reset(self, problem, rng): pass
-    def act(self): return 0
-    def update(self, arm, reward): pass
-"""
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
     for before, name in zip("abcdefgh", "bcdefghi", strict=True)
