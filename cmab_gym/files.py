@@ -174,12 +174,14 @@ def checksum(path: Path, algorithm: str = "sha256") -> str:
 
 
 def check_writable(folder: Path) -> None:
-    """Create a folder if needed and check that a file can be written there.
+    """Check that a folder can be written to, or created, and leave nothing behind.
 
     Raises:
-        OSError: the folder cannot be created or written to.
+        OSError: it cannot.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    probe = folder / f".writable-{uuid4().hex[:8]}"
+    existing = next(
+        each for each in (folder, *folder.parents) if each.is_symlink() or each.exists()
+    )
+    probe = existing / f".writable-{uuid4().hex[:8]}"
     probe.touch()
     probe.unlink()

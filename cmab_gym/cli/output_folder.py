@@ -7,7 +7,7 @@ from cmab_gym.files import check_writable
 
 
 def output_folder(name: str) -> Path:
-    """Create the folder for the results before the run, which may take hours, starts.
+    """Check the folder for the results before the run, which may take hours, starts.
 
     Raises:
         ValueError: the name is empty or a file's, or the folder cannot be written to.

@@ -15,7 +15,7 @@ def write_autograder(folder: Path, assignment: str, seed: int) -> None:
     """Write the files of an autograder to a folder: zip them, and upload the archive.
 
     Args:
-        folder: exists.
+        folder: created if needed.
         assignment: as for `find_assignment`; a file is copied.
         seed: the grader's.
     """
@@ -25,6 +25,7 @@ def write_autograder(folder: Path, assignment: str, seed: int) -> None:
     texts = {file.name: _filled(file.read_text(), values) for file in sorted(_FILES.iterdir())}
     if own:
         texts[name] = Path(assignment).read_text(encoding="utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
     for file_name, text in texts.items():
         write_whole(folder / file_name, partial(_write, text))
 

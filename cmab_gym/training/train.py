@@ -66,6 +66,7 @@ def train(
     model, interruption = _trained(
         algorithm_class, settings, problems, steps, horizon, seed, progress
     )
+    path.parent.mkdir(parents=True, exist_ok=True)
     description = {
         "algorithm": name,
         "settings": settings,

@@ -150,7 +150,7 @@ def test_a_wrong_argument_ends_with_code_2_and_one_line(
         assert message in line
     for parameter in ("n_jobs=", "scheduler=", "env_kwargs", "mapping"):
         assert parameter not in line
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not list(tmp_path.iterdir())
 
 
 def test_errors_name_options_in_place_of_python_parameters(capsys):

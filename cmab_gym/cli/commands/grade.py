@@ -110,6 +110,7 @@ def _grade(chosen: argparse.Namespace, assignment: Assignment) -> None:
 
 
 def _write_all(out: Path, grades: Sequence[Grade]) -> None:
+    out.mkdir(parents=True, exist_ok=True)
     for name, grade in zip(_names(grades), grades, strict=True):
         _write(out / f"{name}.txt", feedback(grade))
         _write(out / f"{name}.json", json_text(as_json(grade)))

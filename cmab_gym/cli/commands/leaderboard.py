@@ -105,6 +105,7 @@ def run(chosen: argparse.Namespace) -> int:
     new = [name for name in names if known is None or name not in known.agents]
     records = _with(known, new, suite, out / _RUNS, chosen.jobs)
     table = leaderboard(records, by=chosen.by, n_resamples=chosen.resamples)
+    out.mkdir(parents=True, exist_ok=True)
     records.save(out / RECORDS)
     write_csv(out / CSV, table)
     plot_profile(records, out / PROFILE, chosen.agents, chosen.by)
