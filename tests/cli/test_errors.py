@@ -112,7 +112,10 @@ def test_an_error_names_the_option_its_value_and_what_is_expected(
         ([*TABULAR[:3], "ucb(B=0)"], ["B=0: expected a number above 0"]),
         ([*TABULAR[:3], "ucb(c=2)"], ["'c'", "['B']"]),
         (["run", "CMAB-Tabluar-v0", "--agents", "ucb"], ["did you mean 'CMAB-Tabular-v0'"]),
-        ([*TABULAR, "--set", "shape=2"], ["'shape': expected one of: preset, pmf"]),
+        (
+            [*TABULAR, "--set", "shape=2"],
+            ["unknown keyword argument 'shape' of Tabular: expected one of: preset, pmf"],
+        ),
         ([*TABULAR, "--set", "preset=x"], ["unknown preset 'x'"]),
         ([*MOVIELENS, "--set", "mask=-1"], ["mask=-1: expected"]),
         ([*MOVIELENS, "--set", "data=x"], ["x does not exist"]),
