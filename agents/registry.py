@@ -69,12 +69,12 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "npts": "policies.npts:NPTS",
         "gaussian-ts": "policies.gaussian_ts:GaussianTS",
     },
-    "adversarial and gradient": {
-        "boltzmann": "adversarial.boltzmann:Boltzmann",
-        "gradient": "adversarial.gradient:Gradient",
-        "exp3": "adversarial.exp3:EXP3",
-        "exp3-ix": "adversarial.exp3_ix:EXP3IX",
-        "tsallis-inf": "adversarial.tsallis_inf:TsallisINF",
+    "randomised": {
+        "boltzmann": "randomised.boltzmann:Boltzmann",
+        "gradient": "randomised.gradient:Gradient",
+        "exp3": "randomised.exp3:EXP3",
+        "exp3-ix": "randomised.exp3_ix:EXP3IX",
+        "tsallis-inf": "randomised.tsallis_inf:TsallisINF",
     },
     "heavy tails": {
         "robust-ucb": "heavy_tails.robust_ucb:RobustUCB",

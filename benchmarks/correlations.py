@@ -101,7 +101,7 @@ RIVALS: dict[str, list[Setting]] = {
     "c-ucb": grid("c-ucb", pads=(0.1, 0.2), B=(4, 1, 0.5, 0.25)),
     "old c-ucb": grid("c-ucb", pads=(0.1, 0.2), reference=("'most-pulled'",), B=(4, 1, 0.5, 0.25)),
     "class-ts": grid("class-ts", deviation=(0, 0.1, 0.2, 0.4), beta=(1, 0.3, 0.1, 0.03)),
-    "class-ucb": grid("class-ucb", error=(0, 0.1, 0.3), B=(4, 1, 0.25)),
+    "class-ucb": grid("class-ucb", bias=(0, 0.1, 0.3), B=(4, 1, 0.25)),
     "clipped-ucb": grid("clipped-ucb", pads=(0.1, 0.2), B=(4, 1, 0.5, 0.25, 0.125)),
     "c-warm-ts": grid("c-warm-ts", pads=(0.1, 0.2), until=(50, 200)),
 }

@@ -127,7 +127,11 @@ class CBandit(IndexAgent):
     def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
         super()._learn(arms, rewards)
         if self.history.t < self.until:
-            self._least_bounds.update(arms)
+            self._update_bounds(arms, rewards)
+
+    def _update_bounds(self, arms: IntArray, rewards: FloatArray) -> None:
+        """Update the bounds on the means after a round that the history has just received."""
+        self._least_bounds.update(arms)
 
     def _tight_values(self) -> FloatArray | None:
         """Return bounds in addition to phi, as `LeastBounds` takes them."""

@@ -9,12 +9,11 @@ import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.agents.heavy_tails.robust_means import ESTIMATORS
-from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.agents.remembered import remembered, rounded_down
+from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.history import History
 from cmab_gym.problem import BanditProblem, scale_of
 from cmab_gym.streams import TrialStreams
-
-_GROWTH = math.log(1.05)
 
 
 @dataclass(frozen=True)
@@ -55,22 +54,16 @@ class RobustUCB:
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
         """Compute the index, float64 (B, K): see `IndexPolicy.index`."""
-        memory, used = history.memory, rounded_down(history.pulls)
+        used, middle = rounded_down(history.pulls), sum(history.problem.reward_bounds) / 2
         log_term = 2 * math.log(2) * max(1, math.ceil(math.log2(history.t)))
-        if "index" not in memory:
-            memory["index"] = np.full(used.shape, np.inf)
-            memory["used"], memory["log_term"] = np.zeros_like(used), np.zeros(1)
-        changed = used > 0
-        if memory["log_term"][0] == log_term:
-            changed &= used != memory["used"]
-        if changed.any():
-            n, middle = used[changed], sum(history.problem.reward_bounds) / 2
-            sigma = self._sigma(history.problem)
-            rewards = memory["rewards"][changed][:, : n.max()] - middle
+
+        def upper_bound(arms: BoolArray) -> FloatArray:
+            n, sigma = used[arms], self._sigma(history.problem)
+            rewards = history.memory["rewards"][arms][:, : n.max()] - middle
             estimate, width = ESTIMATORS[self.estimator](rewards, n, sigma, log_term)
-            memory["index"][changed] = middle + estimate + width
-            memory["used"], memory["log_term"][0] = used, log_term
-        return memory["index"].copy()
+            return middle + estimate + width
+
+        return remembered(history, log_term, upper_bound, used)
 
     def _sigma(self, problem: BanditProblem) -> float:
         if self.sigma is not None:
@@ -90,15 +83,3 @@ class RobustUCB:
                 room[:, :, : kept.shape[2]] = kept
             history.memory["rewards"] = kept = room
         kept[trial, arms, position] = history.last_reward
-
-
-def rounded_down(pulls: IntArray) -> IntArray:
-    """Round numbers of pulls down to ones that grow by about 5 %.
-
-    Examples:
-        >>> rounded_down(np.array([0, 1, 7, 20, 1000]))
-        array([  0,   1,   7,  20, 972])
-    """
-    power = np.floor(np.log(np.maximum(pulls, 1)) / _GROWTH)
-    rounded = np.where(pulls <= 20, pulls, np.floor(np.exp(power * _GROWTH)))
-    return np.maximum(rounded, np.minimum(pulls, 20)).astype(np.int64)

@@ -78,9 +78,10 @@ class SamplingAgent(HistoryAgent, ABC):
         trials = self._playing[1]
         return self._stops() if self._warm else np.zeros(trials, dtype=np.bool_)
 
-    @abstractmethod
     def best_arm(self) -> IntArray:
-        """Return the arm that each trial takes for the best one, int64 (B,)."""
+        """Return the arm with the largest mean: see `IdentificationAgent.best_arm`."""
+        best: IntArray = self.history.means.argmax(axis=1)
+        return best
 
     @abstractmethod
     def _choose(self) -> IntArray:

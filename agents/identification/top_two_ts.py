@@ -38,11 +38,6 @@ class TopTwoTS(SamplingAgent):
         super().__init__(delta)
         self.share = checks.number_between("share", share, 0, 1)
 
-    def best_arm(self) -> IntArray:
-        """Return the arm with the largest mean: see `IdentificationAgent.best_arm`."""
-        best: IntArray = self.history.means.argmax(axis=1)
-        return best
-
     def _choose(self) -> IntArray:
         means, pulls = self.history.means, self.history.pulls
         z = self.rng.standard_normal(means.shape[1])

@@ -70,11 +70,6 @@ class TrackAndStop(SamplingAgent):
         self._weights: FloatArray = np.zeros((trials, problem.n_arms))
         self._next = 0
 
-    def best_arm(self) -> IntArray:
-        """Return the arm with the largest mean: see `IdentificationAgent.best_arm`."""
-        best: IntArray = self.history.means.argmax(axis=1)
-        return best
-
     def _choose(self) -> IntArray:
         pulls, t = self.history.pulls, self.history.t
         if t >= self._next:

@@ -22,8 +22,8 @@ class EpsilonGreedy:
     Args:
         epsilon: the probability of exploring, from 0 to 1.
         decay: how many random pulls an arm gets while t grows by a factor of 2.7, above 0; None
-            keeps the probability fixed. The proof needs decay of at least 5 B^2 / D^2, where D is
-            the smallest gap, and epsilon=1.
+            keeps the probability fixed. The proof needs decay above 5 B^2 / D^2, where D is the
+            smallest gap, and epsilon=1.
 
     Cost per round: O(K).
 

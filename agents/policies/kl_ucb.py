@@ -23,7 +23,7 @@ class KLUCB:
     Args:
         c: weight of the ln ln t term, 0 or more; 0 is the usual choice in practice, 3 in proofs.
 
-    Cost per round: O(K), with about 20 logarithms per arm.
+    Cost per round: O(K), with about 10 logarithms per arm.
 
     Guarantee: optimal for 0/1 rewards: pulls of an arm grow as ln T / kl(mu_k, mu*).
 

@@ -29,12 +29,13 @@ class RandomAgent(Stateful):
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int
     ) -> None:
         """Begin new trials: see `Agent.reset`."""
-        self._n_arms, self._playing = problem.n_arms, (problem, trials)
+        self._playing = problem, trials
         self._rng = as_streams(rng, trials)
 
     def act(self) -> IntArray:
         """Choose a random arm for each trial, int64 (B,)."""
-        return (self._rng.uniform() * self._n_arms).astype(np.int64)
+        problem, _ = self._playing
+        return (self._rng.uniform() * problem.n_arms).astype(np.int64)
 
     @checks_round
     def update(self, arms: IntArray, rewards: FloatArray) -> None:

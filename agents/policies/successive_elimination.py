@@ -17,8 +17,8 @@ class SuccessiveElimination:
     """Pull the arms in turn, and leave out those whose upper bound is below another's lower bound.
 
     Index: -n_k while mean_k + r_k >= max_j (mean_j - r_j), where r_k = B sqrt(2 ln T / n_k) and T
-    is the horizon; -infinity otherwise. An arm that was left out comes back if the lower bounds
-    fall, which has a probability below 2 / T^2 as long as the bounds hold.
+    is the horizon; -infinity otherwise. An arm that was left out comes back if the others' lower
+    bounds fall below its upper bound again; the guarantee holds all the same.
 
     Args:
         horizon: rounds of a trial; None takes that of the evaluation.

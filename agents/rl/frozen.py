@@ -9,6 +9,7 @@ import numpy as np
 
 from cmab_gym.agents.argmax import argmax_with_random_ties
 from cmab_gym.agents.history_agent import HistoryAgent
+from cmab_gym.agents.mathematics.categorical import drawn, exponentials
 from cmab_gym.arrays import Float32Array, FloatArray, IntArray
 
 
@@ -41,7 +42,4 @@ class FrozenAgent(HistoryAgent, ABC):
 
     def _drawn(self, scores: FloatArray) -> IntArray:
         """Draw arms (B,) from the softmax of the scores (B, K)."""
-        cumulative = np.exp(scores - scores.max(axis=1, keepdims=True)).cumsum(axis=1)
-        below = self.rng.uniform()[:, None] * cumulative[:, -1:]
-        arms: IntArray = (cumulative[:, :-1] <= below).sum(axis=1)
-        return arms
+        return drawn(exponentials(scores), self.rng.uniform())

@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from cmab_gym import checks
+from cmab_gym.agents.mathematics.categorical import drawn, exponentials
 from cmab_gym.agents.survey.learned import classes_of
-from cmab_gym.arrays import FloatArray, IntArray
+from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams
 
@@ -57,8 +58,7 @@ class ClassTS:
         classes, pulls = classes_of(history.problem), history.pulls
         own, of_rewards = float(self.deviation) ** 2, classes.sigmas**2
         variance = of_rewards + pulls * own
-        drawn = _draw(self.log_posterior(history), rng.random(1))
-        means = classes.means[drawn]
+        means = classes.means[drawn(exponentials(self.log_posterior(history)), rng.random(1)[:, 0])]
         centre = means + own / variance * (history.sums - pulls * means)
         z = rng.standard_normal(history.problem.n_arms)
         index: FloatArray = centre + z * np.sqrt(float(self.beta) * own * of_rewards / variance)
@@ -73,16 +73,3 @@ class ClassTS:
         fit -= (pulls / variance)[:, None] @ (classes.means.T**2 / 2)
         log: FloatArray = fit[:, 0] + np.log(np.maximum(classes.weights, 1e-300))
         return log
-
-
-def _draw(log: FloatArray, uniform: FloatArray) -> IntArray:
-    """Draw from each row of probabilities, given by their logarithms up to a constant, int64 (B,).
-
-    Args:
-        log: float64 (B, C).
-        uniform: float64 (B, 1), in [0, 1).
-    """
-    cumulative = np.exp(log - log.max(axis=1, keepdims=True)).cumsum(axis=1)
-    drawn = (cumulative <= uniform * cumulative[:, -1:]).sum(axis=1)
-    within: IntArray = np.minimum(drawn, log.shape[1] - 1)
-    return within

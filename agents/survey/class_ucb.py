@@ -21,13 +21,14 @@ class ClassUCB:
 
     Index: the largest mean of the arm in a class that the rewards do not contradict. Each round
     counts for the class whose promise was the largest, m_ck for the arm k that was pulled. After N
-    of its rounds a class is dropped if it promised more than B / 2 sqrt(6 N ln T) + N `error` in
+    of its rounds a class is dropped if it promised more than B / 2 sqrt(6 N ln T) + N `bias` in
     excess of the rewards. If all classes are dropped, all are allowed again.
 
     Args:
         B: size of the interval of rewards, in their unit; None takes the problem's. A larger B
             explores more.
-        error: by how much a class may promise too much, in the reward's unit, 0 or more.
+        bias: how much the mean of an arm may differ from that of the class, in the reward's unit,
+            0 or more.
         horizon: T, rounds of a trial; None takes that of the evaluation.
 
     Needs: `survey_classes` in the problem: `classes=8`, say, in `CMAB-Ratings-v0`.
@@ -43,12 +44,12 @@ class ClassUCB:
 
     ranks_unpulled: ClassVar[bool] = True
     B: float | None = None
-    error: float = 0.0
+    bias: float = 0.0
     horizon: int | None = None
 
     def __post_init__(self) -> None:
         check_scale(self.B)
-        checks.number_between("error", self.error, 0, checks.LARGEST, "it is a difference of means")
+        checks.number_between("bias", self.bias, 0, checks.LARGEST, "it is a difference of means")
         check_horizon(self.horizon)
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
@@ -64,7 +65,7 @@ class ClassUCB:
         best = np.where(consistent, promised, -np.inf).argmax(axis=1)
         own = np.arange(best.size), best
         history.memory["rounds"][own] += 1
-        history.memory["excess"][own] += promised[own] - history.last_reward - float(self.error)
+        history.memory["excess"][own] += promised[own] - history.last_reward - float(self.bias)
 
     def consistent(self, history: History) -> BoolArray:
         """Return the classes that the rewards do not contradict, bool (B, C)."""

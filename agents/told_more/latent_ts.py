@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from cmab_gym import checks
+from cmab_gym.agents.mathematics.categorical import drawn
 from cmab_gym.agents.mathematics.gamma_draws import log_dirichlet
 from cmab_gym.agents.told_more.hidden_source import HiddenSource
 from cmab_gym.arrays import FloatArray
@@ -24,11 +25,11 @@ class LatentTS:
     draws from it: each round draws p given the value of the source in each earlier round, and draws
     the values of the last round and of `redraws` earlier ones again given p.
 
-    Index: the mean reward of the arm under p, drawn from Dirichlet(alpha / X + c), where c counts
+    Index: the mean reward of the arm under p, drawn from Dirichlet(weight / X + c), where c counts
     the rounds with each of the X values.
 
     Args:
-        alpha: how many rounds the uniform prior counts for, above 0.
+        weight: how many rounds the uniform prior counts for, above 0.
         redraws: how many earlier rounds are drawn again in a round, 0 or more.
 
     Needs: a `ToldProblem` with a source: it is told the rewards for each value of the source, as
@@ -44,11 +45,11 @@ class LatentTS:
 
     told: ClassVar[str] = "source"
     ranks_unpulled: ClassVar[bool] = True
-    alpha: float = 1.0
+    weight: float = 1.0
     redraws: int = 4
 
     def __post_init__(self) -> None:
-        checks.positive("alpha", self.alpha, "it is a number of rounds")
+        checks.positive("weight", self.weight, "it is a number of rounds")
         checks.whole_number("redraws", self.redraws, 0)
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
@@ -72,13 +73,11 @@ class LatentTS:
         memory["next"][0] = (start + n_earlier) % max(t, 1)
         weights = source.likelihood(memory["arms"][:, rounds], memory["rewards"][:, rounds])
         weights *= memory["p"][:, None] + 1e-300  # a p that is rounded to 0 is not 0
-        cumulative = weights.cumsum(axis=2)
-        u = rng.random(self.redraws + 1)[:, : rounds.size, None] * cumulative[:, :, -1:]
-        drawn = np.minimum((cumulative <= u).sum(axis=2), weights.shape[2] - 1)
-        trial = np.arange(len(drawn))[:, None]
+        values = drawn(weights, rng.random(self.redraws + 1)[:, : rounds.size])
+        trial = np.arange(len(values))[:, None]
         np.subtract.at(memory["counts"], (trial, memory["values"][:, rounds[:-1]]), 1)
-        np.add.at(memory["counts"], (trial, drawn), 1)
-        memory["values"][:, rounds] = drawn
+        np.add.at(memory["counts"], (trial, values), 1)
+        memory["values"][:, rounds] = values
 
     def _draw(self, source: HiddenSource, history: History, rng: TrialStreams) -> FloatArray:
         """Draw the distribution of the source, float64 (B, X)."""
@@ -86,7 +85,7 @@ class LatentTS:
         if "counts" not in memory:
             memory["counts"] = np.zeros((trials, size))
             memory["next"] = np.zeros(1, dtype=np.int64)
-        memory["p"] = np.exp(log_dirichlet(self.alpha / size + memory["counts"], rng))
+        memory["p"] = np.exp(log_dirichlet(self.weight / size + memory["counts"], rng))
         p: FloatArray = memory["p"]
         return p
 

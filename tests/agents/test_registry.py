@@ -46,7 +46,7 @@ IDEAS = {
     "optimism": "ucb ucb-tuned ucb-v moss anytime-moss kl-ucb kl-ucb++ empirical-kl-ucb bayes-ucb "
     "imed empirical-imed clipped-ucb",
     "sampling": "ts beta-ts dirichlet-ts npts gaussian-ts",
-    "adversarial and gradient": "boltzmann gradient exp3 exp3-ix tsallis-inf",
+    "randomised": "boltzmann gradient exp3 exp3-ix tsallis-inf",
     "heavy tails": "robust-ucb",
     "many arms": "subsampled-ucb subsampled-greedy",
     "from the lower bound": "graves-lai",

@@ -72,8 +72,7 @@ class TightenedCBandit(CBandit):
         self.tight_bounds = TrialBounds(self.history) if finite else None
         return self.tight_bounds.values if self.tight_bounds else None
 
-    def _learn(self, arms: IntArray, rewards: FloatArray) -> None:
-        self.history.update(arms, rewards)
+    def _update_bounds(self, arms: IntArray, rewards: FloatArray) -> None:
         if self.tight_bounds is not None:
             self.tight_bounds.update(arms, rewards)
-        self._least_bounds.update(arms)
+        super()._update_bounds(arms, rewards)

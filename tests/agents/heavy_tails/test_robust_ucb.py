@@ -8,7 +8,8 @@ from scipy.optimize import brentq
 from cmab_gym import evaluate
 from cmab_gym.agents import IndexAgent
 from cmab_gym.agents.heavy_tails.robust_means import catoni_mean, median_of_means, truncated_mean
-from cmab_gym.agents.heavy_tails.robust_ucb import RobustUCB, rounded_down
+from cmab_gym.agents.heavy_tails.robust_ucb import RobustUCB
+from cmab_gym.agents.remembered import rounded_down
 from cmab_gym.envs.independent import independent_model
 
 ROWS = np.random.default_rng(0).standard_t(2.5, (3, 120))

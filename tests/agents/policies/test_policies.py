@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from cmab_gym import BanditProblem
 from cmab_gym.agents import KLUCB, TS, UCB, SurveyGreedy, WarmTS
 from cmab_gym.agents.argmax import argmax_with_random_ties
-from cmab_gym.agents.policies.kl_ucb import largest_mean_within
+from cmab_gym.agents.mathematics.bernoulli import largest_mean_within
 from cmab_gym.streams import TrialStreams
 
 PULLS = np.array([[1, 4], [9, 16]])

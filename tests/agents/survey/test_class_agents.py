@@ -76,8 +76,8 @@ def test_class_ucb_drops_a_class_whose_promises_fail():
     assert policy.index(start, None).tolist() == [[4, 5]]
     assert policy.index(history([(1, 1.0)] * 6, policy), None).tolist() == [[4, 5]]
     assert policy.index(history([(1, 1.0)] * 7, policy), None).tolist() == [[4, 3]]
-    # With an error of 1, it may promise 1 too much in each round.
-    tolerant = ClassUCB(error=1)
+    # With a bias of 1, it may promise 1 too much in each round.
+    tolerant = ClassUCB(bias=1)
     assert tolerant.index(history([(1, 1.0)] * 7, tolerant), None).tolist() == [[4, 5]]
 
 

@@ -23,19 +23,10 @@ def test_the_likelihood_is_the_density_between_the_lowest_and_the_highest_reward
     assert_allclose(SOURCE.likelihood(np.array(1), np.array(9.0)), [1, 1, 1])
 
 
-def exact_mean(counts, alpha):
-    """E[p] of two values, of which one reward tells the value and the other does not.
-
-    The likelihood is p_0^a p_1^b: rewards that both values give cancel.
-    """
-    prior = alpha / 2 + np.asarray(counts)
-    return prior / prior.sum()
-
-
 def test_draws_follow_the_exact_posterior_where_it_is_known():
     """5 of 8 rewards tell the value of the source. False alarm below 1e-6: 6 standard errors."""
     model = TabularModel([[0, 0], [1, 0]], [0.5, 0.5])  # arm 0 tells x, arm 1 does not
-    agent = make_agent("latent-ts", alpha=2, redraws=3)
+    agent = make_agent("latent-ts", weight=2, redraws=3)
     trials = 4000
     agent.reset(ToldProblem(model.problem, source=model.source_rewards()), trials, 0)
     for arm, reward in [(0, 1), (1, 0), (0, 1), (0, 1), (1, 0), (0, 0), (1, 0), (0, 1)]:
@@ -46,8 +37,8 @@ def test_draws_follow_the_exact_posterior_where_it_is_known():
         agent.update(np.ones(trials, int), np.zeros(trials))
     agent.act()
     drawn = agent.history.memory["p"][:, 1]
-    mean, variance = 5 / 7, 5 * 2 / (49 * 8)  # of Beta(1 + 4, 1 + 1)
-    assert_allclose(exact_mean([1, 4], 2), [2 / 7, 5 / 7])
+    # Rewards that both values give cancel in the likelihood: the posterior is Beta(1 + 4, 1 + 1).
+    mean, variance = 5 / 7, 5 * 2 / (49 * 8)
     assert abs(drawn.mean() - mean) < 6 * np.sqrt(variance / trials)
     assert abs(drawn.var() / variance - 1) < 6 * np.sqrt(3 / trials)
     counts = agent.history.memory["counts"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cmab_gym import checks
-from cmab_gym.agents.adversarial.randomised import RandomisedPolicy, add_to_pulled
+from cmab_gym.agents.randomised.policy import RandomisedPolicy, add_to_pulled
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History
 from cmab_gym.problem import check_scale, scale_of
@@ -16,11 +16,11 @@ class Gradient(RandomisedPolicy):
     """Draw an arm with a probability that grows with its preference, which learns from rewards.
 
     Probability of arm k: p_k proportional to exp(H_k). After the reward r of arm a, H_a grows by
-    alpha (r - baseline) (1 - p_a) / sigma, and every other H_k falls by
-    alpha (r - baseline) p_k / sigma.
+    step (r - baseline) (1 - p_a) / sigma, and every other H_k falls by
+    step (r - baseline) p_k / sigma, with the step size `step_size`.
 
     Args:
-        alpha: the step size, above 0. A smaller one explores more.
+        step_size: above 0. A smaller one explores more.
         baseline: whether r is compared with the average of the rewards before it. Without, the
             baseline is 0, and all arms look good if rewards are above 0.
         B: scale of the rewards, in their unit; None takes the problem's. sigma = B / 2, so that
@@ -34,12 +34,12 @@ class Gradient(RandomisedPolicy):
     Source: Williams (1992); Sutton and Barto (2018), Section 2.8, equation 2.12.
     """
 
-    alpha: float = 0.1
+    step_size: float = 0.1
     baseline: bool = True
     B: float | None = None
 
     def __post_init__(self) -> None:
-        checks.positive("alpha", self.alpha, "it is the step size")
+        checks.positive("step_size", self.step_size, "it multiplies the rewards")
         check_scale(self.B)
 
     def log_weights(self, scores: FloatArray, t: int) -> FloatArray:
@@ -54,5 +54,5 @@ class Gradient(RandomisedPolicy):
         better = reward.copy()
         if self.baseline:  # of no rewards yet, it is the reward itself
             better -= (history.sums.sum(axis=1) - reward) / before if before else reward
-        step = self.alpha * better / (scale_of(self.B, history.problem) / 2)
+        step = self.step_size * better / (scale_of(self.B, history.problem) / 2)
         return add_to_pulled(scores - step[:, None] * probabilities, history.last_arm, step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cmab_gym.agents.adversarial.estimated_losses import EstimatedLosses, exponential_rate
+from cmab_gym.agents.randomised.estimated_losses import EstimatedLosses, exponential_rate
 from cmab_gym.arrays import FloatArray
 
 

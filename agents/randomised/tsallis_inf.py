@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab_gym.agents.adversarial.estimated_losses import EstimatedLosses
+from cmab_gym.agents.randomised.estimated_losses import EstimatedLosses
 from cmab_gym.arrays import FloatArray
 
 

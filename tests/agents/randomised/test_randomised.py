@@ -11,12 +11,12 @@ from scipy.optimize import brentq
 
 from cmab_gym import evaluate
 from cmab_gym.agents import CBandit, IndexAgent
-from cmab_gym.agents.adversarial.boltzmann import Boltzmann
-from cmab_gym.agents.adversarial.exp3 import EXP3
-from cmab_gym.agents.adversarial.exp3_ix import EXP3IX
-from cmab_gym.agents.adversarial.gradient import Gradient
-from cmab_gym.agents.adversarial.randomised import softmax
-from cmab_gym.agents.adversarial.tsallis_inf import TsallisINF, log_tsallis_weights
+from cmab_gym.agents.randomised.boltzmann import Boltzmann
+from cmab_gym.agents.randomised.exp3 import EXP3
+from cmab_gym.agents.randomised.exp3_ix import EXP3IX
+from cmab_gym.agents.randomised.gradient import Gradient
+from cmab_gym.agents.randomised.policy import softmax
+from cmab_gym.agents.randomised.tsallis_inf import TsallisINF, log_tsallis_weights
 from cmab_gym.envs.independent import independent_model
 from cmab_gym.envs.tabular import tabular_model
 
@@ -26,7 +26,7 @@ RANDOMISED = [
     EXP3IX(rate=2),
     TsallisINF(),
     Gradient(),
-    Gradient(baseline=False, alpha=1),
+    Gradient(baseline=False, step_size=1),
 ]
 
 
@@ -197,7 +197,7 @@ def test_a_trial_does_not_depend_on_its_batch():
     ("policy", "arguments", "message"),
     [
         (EXP3, {"rate": 0}, "rate=0: expected a number above 0"),
-        (Gradient, {"alpha": -1}, "alpha=-1: expected a number above 0"),
+        (Gradient, {"step_size": -1}, "step_size=-1: expected a number above 0"),
         (Gradient, {"B": 0}, "B=0: expected a number above 0"),
         (Boltzmann, {"temperature": 0}, "temperature=0: expected a number above 0"),
     ],

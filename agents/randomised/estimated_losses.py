@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.agents.adversarial.randomised import RandomisedPolicy, add_to_pulled
+from cmab_gym.agents.randomised.policy import RandomisedPolicy, add_to_pulled
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History
 

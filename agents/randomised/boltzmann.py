@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cmab_gym import checks
-from cmab_gym.agents.adversarial.randomised import gumbel
+from cmab_gym.agents.randomised.policy import gumbel
 from cmab_gym.arrays import FloatArray
 from cmab_gym.history import History
 from cmab_gym.problem import check_scale, scale_of

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from cmab_gym.agents.mathematics.categorical import exponentials
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams
@@ -101,7 +102,7 @@ def softmax(log_weights: FloatArray, candidates: BoolArray | None = None) -> Flo
     """
     if candidates is not None:
         log_weights = np.where(candidates, log_weights, -np.inf)
-    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    weights = exponentials(log_weights)
     probabilities: FloatArray = weights / weights.sum(axis=1, keepdims=True)
     return probabilities
 

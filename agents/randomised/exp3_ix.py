@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cmab_gym.agents.adversarial.estimated_losses import exponential_rate
-from cmab_gym.agents.adversarial.exp3 import EXP3
+from cmab_gym.agents.randomised.estimated_losses import exponential_rate
+from cmab_gym.agents.randomised.exp3 import EXP3
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,0 @@
-"""Randomised policies: for rewards that an adversary chooses, and by gradients."""

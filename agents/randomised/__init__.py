@@ -1,0 +1,1 @@
+"""Policies that draw an arm from probabilities that learn."""
