@@ -26,7 +26,8 @@ class IndexPolicy(Protocol):
     the history are not enough, a policy may have a method `learn(history, rng)`, which is called
     after every round; it keeps its arrays in `history.memory`, so that it may be shared by agents.
     The history of a class with the attribute `reads_pseudo_rewards = True` is a
-    `CorrelatedHistory`.
+    `CorrelatedHistory`. An evaluation also reads the attributes `told` ("means", "source" or
+    "outcomes") and `needs_rewards_at_once`: see docs/your-agent.md.
     """
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:

@@ -214,7 +214,7 @@ def plugins() -> dict[str, AgentSpec]:
 
 
 def _check_name(name: str) -> None:
-    if not name or set(name) & set(":() ") or split_prefix(name)[0]:
+    if not isinstance(name, str) or not name or set(name) & set(":() ") or split_prefix(name)[0]:
         raise ValueError(
             f"agent name {name!r}: expected a name without ':', parentheses, spaces or a prefix "
             "such as 'c-'"

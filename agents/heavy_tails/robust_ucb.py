@@ -20,8 +20,8 @@ from cmab_gym.streams import TrialStreams
 class RobustUCB:
     """Pull the arm that could be best, for rewards of which only the variance is bounded.
 
-    Index: estimate_k + width_k, where the estimate is nearer to the mean than the width with
-    probability 1 - t^-2. With n pulls and standard deviation sigma, the width is
+    Index: estimate_k + width_k, where the estimate is too low by more than the width with
+    probability t^-2 at most. With n pulls and standard deviation sigma, the width is
     2 sigma sqrt(2 ln t / n) for "catoni" (infinite while n < 8 ln t), 4 sigma sqrt(2 ln t / n) for
     "truncated", and about 20 sigma sqrt(ln t / n) for "median-of-means".
 

@@ -17,8 +17,8 @@ from cmab_gym.streams import TrialStreams
 class AnytimeMOSS:
     """Optimism whose bonus vanishes for arms with more than t / K pulls so far.
 
-    Index: mean_k + B sqrt((1 + alpha) / 2 ln+(t / (K n_k)) / n_k), where ln+ is the positive part of
-    ln.
+    Index: mean_k + B sqrt((1 + alpha) / 2 ln+(t / (K n_k)) / n_k), where ln+ is the positive part
+    of ln.
 
     Args:
         alpha: how much to explore, above 0; 1.35 is that of the authors' bound.

@@ -16,8 +16,8 @@ from cmab_gym.streams import TrialStreams
 class MOSS:
     """Optimism whose bonus vanishes for arms with more than horizon / K pulls.
 
-    Index: mean_k + B sqrt(ln+(T / (K n_k)) / n_k), where T is the horizon and ln+ the positive part of
-    ln.
+    Index: mean_k + B sqrt(ln+(T / (K n_k)) / n_k), where T is the horizon and ln+ the positive
+    part of ln.
 
     Args:
         horizon: rounds of a trial; None takes that of the evaluation.

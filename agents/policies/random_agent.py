@@ -15,7 +15,9 @@ from cmab_gym.streams import TrialStreams, as_streams
 class RandomAgent(Stateful):
     """Pulls a uniformly random arm in every round and ignores the rewards.
 
-    Cost per round: O(1). Guarantee: regret T times the mean gap.
+    Cost per round: O(1).
+
+    Guarantee: regret T times the mean gap.
     """
 
     _rng: TrialStreams = set_by_reset()

@@ -28,8 +28,8 @@ class Gradient(RandomisedPolicy):
 
     Cost per round: O(K), with K Gumbel numbers.
 
-    Guarantee: none with a fixed step; it is stochastic gradient ascent (REINFORCE) on the expected
-    reward, and may settle on an arm that is not best.
+    Guarantee: none on its regret; it is stochastic gradient ascent (REINFORCE) on the expected
+    reward, and may stay with an arm that is not best for very long.
 
     Source: Williams (1992); Sutton and Barto (2018), Section 2.8, equation 2.12.
     """

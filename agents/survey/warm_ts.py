@@ -38,6 +38,8 @@ class WarmTS:
     and with 200 films (docs/when-correlations-pay.md). For rewards in stars the variance is
     0.05 / (n + 21).
 
+    Guarantee: none is proven.
+
     Source: `TS` with a normal prior; the survey is that of Section 2.2 of the paper.
     """
 

@@ -51,10 +51,9 @@ class UCBN(IndexAgent):
 
     def __init__(self, B: float | None = None) -> None:
         super().__init__(UCB(B))
-        self.B = B
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(B={self.B!r})"
+        return f"{type(self).__name__}(B={self.policy.B!r})"
 
     def reset(
         self, problem: BanditProblem, trials: int, rng: TrialStreams | Generator | int

@@ -164,8 +164,9 @@ def test_a_decorator_registers_an_agent(monkeypatch):
     assert register_agent("mine")(Greedy) is Greedy  # the same class again is accepted
     with pytest.raises(ValueError, match="'mine' belongs to"):
         register_agent("mine")(UCB)
-    with pytest.raises(ValueError, match="expected a name without ':'"):
-        register_agent("c-mine")
+    for wrong in ("c-mine", "", Greedy):  # the last one as a decorator without a name
+        with pytest.raises(ValueError, match="expected a name without ':'"):
+            register_agent(wrong)
 
 
 def test_an_entry_point_registers_an_agent(install):

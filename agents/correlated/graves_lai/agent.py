@@ -35,10 +35,10 @@ class GravesLai(HistoryAgent):
     Needs: finitely many rewards, and at most 256 joint outcomes, R^K: 8 arms of 2 rewards, 5 of 3,
     4 of 4, 3 of 6. The pseudo-rewards must be upper bounds.
 
-    Cost: O(K) per round. A plan takes 1 to 12 programs of R^K variables for each arm, a millisecond
+    Cost per round: O(K). A plan takes 1 to 12 programs of R^K variables for each arm, a millisecond
     each for 27 outcomes, 13 for 256; a trial of T rounds has about 20 ln T plans.
 
-    Guarantee: none is proved. On the presets its regret per ln T is that of the lower bound of
+    Guarantee: none is proven. On the presets its regret per ln T is that of the lower bound of
     Graves and Lai, `cmab_gym.theory.graves_lai_bound`, and bounded where that is 0
     (docs/theory.md).
 

@@ -1,6 +1,6 @@
 """Every index against an independent formula, from lists of rewards."""
 
-from dataclasses import fields
+from inspect import signature
 from itertools import zip_longest
 
 import numpy as np
@@ -355,7 +355,7 @@ def test_on_a_table_that_says_nothing_prefixes_change_no_arm_and_trials_are_inde
 
 
 NEED_THE_HORIZON = [
-    name for name in POLICIES if "horizon" in {each.name for each in fields(make_agent(name).policy)}
+    name for name in POLICIES if "horizon" in signature(registry.agent_class(name)).parameters
 ]
 
 
