@@ -55,10 +55,21 @@ def locate(data: str | Path) -> Path:
     """Return the path of ratings, given a path or the name of a data set in the cache.
 
     Raises:
-        FileNotFoundError: `data` names a data set that is not in the cache.
+        ValueError: `data` is neither a path nor a name.
+        FileNotFoundError: it does not exist, or is the name of a data set that is not in the cache.
     """
-    if str(data) not in DATASETS or exists(data):
+    if not isinstance(data, str | os.PathLike):
+        raise ValueError(
+            f"data of type {type(data).__name__}: expected a path, or the name of a data set; "
+            "CMAB-Ratings-v0 also takes frames"
+        )
+    if exists(data):
         return Path(data)
+    if str(data) not in DATASETS:
+        raise FileNotFoundError(
+            f"{data} does not exist: expected a ratings file, a folder, a .zip archive, or a data "
+            "set in the list of `cmab-gym data list`"
+        )
     path = cached_path(str(data))
     if not path.is_file():
         raise FileNotFoundError(

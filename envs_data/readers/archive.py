@@ -30,7 +30,6 @@ _GZIP = b"\x1f\x8b"
 # The files that describe the items or users of a ratings file in the same folder, by
 # `Layout.items`.
 COMPANIONS: Mapping[str, tuple[str, ...]] = {
-    "": (),
     "movies": ("movies.dat", "movies.csv", "u.item"),
     "users": ("users.dat",),
     "books": ("books.csv",),
@@ -144,13 +143,13 @@ def open_files(path: str | Path) -> Iterator[Files]:
         ValueError: it is not a file or a folder, or an archive that is damaged, empty, or larger
             than ratings can be when unpacked.
     """
-    if str(path) == "" or not exists(path):
+    if not exists(path):
         raise FileNotFoundError(
             f"{path} does not exist: expected a ratings file, a folder or a .zip archive"
         )
     path = Path(path)
     with ExitStack() as stack:
-        archive = stack.enter_context(_opened(path)) if _is_zip(path) else None
+        archive = stack.enter_context(_opened(path)) if _is_archive(path) else None
         names = _names(path) if archive is None else _members(path, archive)
         scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="cmab-gym-"))
         yield Files(path, tuple(names), Path(scratch), archive)
@@ -170,7 +169,7 @@ def stamp(path: str | Path) -> tuple[tuple[str, int, int, int], ...]:
     return tuple((name, each.st_size, each.st_mtime_ns, each.st_ino) for name, each in found)
 
 
-def _is_zip(path: Path) -> bool:
+def _is_archive(path: Path) -> bool:
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
         return False

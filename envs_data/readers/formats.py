@@ -107,11 +107,11 @@ def _unknown_format(files: Files, options: ReadOptions) -> str:
     if table is not None and len(table.columns) > 2:
         return (
             f"{files.path} is not in a known format, but a table with the columns "
-            f"{quoted(list(table.columns), 1000)}: name three of them with user=, item= and "
-            f"rating=, {IF_A_ROW}; without names {expected}"
+            f"{quoted(list(table.columns), 1000)}: with CMAB-Ratings-v0 name three of them by "
+            f"user=, item= and rating=, {IF_A_ROW}; without names {expected}"
         )
     holds = "" if files.is_single else f" (its files: {quoted(list(files.names[:8]), 1000)})"
     return (
-        f"{files.path} is not in a known format{holds}: {expected}; for any other table, name its "
-        "columns with user=, item= and rating="
+        f"{files.path} is not in a known format{holds}: {expected}; of any other table, name the "
+        "columns by user=, item= and rating= of CMAB-Ratings-v0"
     )

@@ -51,7 +51,6 @@ def find_table(files: Files, options: ReadOptions) -> Layout:
         )
     if len(tables) == 1:
         chosen = tables
-        _check_columns(files, tables[0], options)
     else:
         chosen = [table for table in tables if set(options.columns.values()) <= set(table.columns)]
     if len(chosen) != 1:

@@ -10,6 +10,7 @@ from cmab_gym.envs_data.downloads.cache import (
     cached,
     cached_path,
     checksum_like,
+    locate,
     verify,
 )
 from cmab_gym.envs_data.downloads.datasets import DATASETS, Dataset, dataset
@@ -78,15 +79,32 @@ def test_a_checksum_has_the_algorithm_of_the_expected_one(tmp_path):
 
 
 def test_every_data_set_has_an_address_terms_and_mostly_a_checksum():
-    assert len({known.file for known in DATASETS.values()}) == len(DATASETS) == 13
+    assert len({known.file for known in DATASETS.values()}) == len(DATASETS)
     for name, known in DATASETS.items():
         assert known.name == name
         assert known.url.startswith("https://")
-        assert known.url.endswith(f"/{known.file}")
-        assert known.title in known.terms
+        assert Path(known.url).suffix == Path(known.file).suffix  # of which kind the file must be
+        assert known.licence
+        assert known.citation
         assert ("No checksum" in known.terms) == (known.checksum is None)
     unpinned = {name for name, known in DATASETS.items() if known.checksum is None}
     assert unpinned == {"ml-latest", "goodbooks-10k", "goodreads-poetry-books"}
+
+
+def test_data_is_a_path_or_the_name_of_a_data_set(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"ml-1m is not in the cache, .* data fetch ml-1m"):
+        locate("ml-1m")
+    folder.mkdir()
+    cached_path("ml-1m").touch()
+    assert locate("ml-1m") == cached_path("ml-1m")
+    Path("ml-1m").touch()
+    assert locate("ml-1m") == Path("ml-1m")  # a file of that name comes first
+    for wrong in ("", "ml-2m"):
+        with pytest.raises(FileNotFoundError, match=r"does not exist: .* `cmab-gym data list`"):
+            locate(wrong)
+    with pytest.raises(ValueError, match="data of type int: expected a path, or the name of a"):
+        locate(3)
 
 
 def test_a_data_set_of_your_own_is_accepted():
