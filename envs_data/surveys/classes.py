@@ -8,12 +8,11 @@ import numpy as np
 from numpy.random import default_rng
 
 from cmab_gym.arrays import AnyArray, FloatArray
+from cmab_gym.envs_data.surveys.moments import SHRINKAGE, counts_and_sums, least_variance
 from cmab_gym.envs_data.surveys.pooled import Pooled
 from cmab_gym.survey_classes import SurveyClasses
 
 _STEPS = 100  # of the EM algorithm; it stops before that if no user changes class any more
-_SHRINKAGE = 20.0  # ratings of the arm's mean that are added to those of each class
-_SMALLEST = 1e-3  # the least standard deviation of rewards, as a share of their range
 
 
 def learn_classes(training: Pooled, n_classes: int) -> SurveyClasses:
@@ -29,21 +28,22 @@ def learn_classes(training: Pooled, n_classes: int) -> SurveyClasses:
     Source: Dempster, Laird and Rubin (1977), Section 4.3, finite mixtures.
     """
     n_classes = min(n_classes, training.n_users)
-    counts, sums, squares = _by_user(training)
+    counts, sums = counts_and_sums(training)
+    squares = training.of_users("squares")
     totals = np.maximum(_sum(counts), 1e-300)
     centre = _sum(sums) / totals
     overall = _sum(sums).sum() / totals.sum()
     centre = np.where(totals >= 1, centre, overall)
-    least = _SMALLEST * max(float(np.ptp(training.support)), _SMALLEST)
+    least = least_variance(training.support)
     spread = _sum(squares).sum() / totals.sum() - overall**2
     # Users start in random classes, in equal numbers.
     start = default_rng(0).permutation(training.n_users) % n_classes
     shares = np.eye(n_classes)[start]
     for _ in range(_STEPS):
         n = counts.T @ shares  # (K, C)
-        means = ((sums.T @ shares) + _SHRINKAGE * centre[:, None]) / (n + _SHRINKAGE)
+        means = ((sums.T @ shares) + SHRINKAGE * centre[:, None]) / (n + SHRINKAGE)
         errors = _sum(squares) - 2 * ((sums.T @ shares) * means).sum(1) + (n * means**2).sum(1)
-        variances = np.maximum((errors + _SHRINKAGE * spread) / (totals + _SHRINKAGE), least**2)
+        variances = np.maximum((errors + SHRINKAGE * spread) / (totals + SHRINKAGE), least)
         weights = shares.mean(axis=0)
         fit = sums @ (means / variances[:, None])
         fit -= counts @ (means**2 / (2 * variances[:, None]))
@@ -56,14 +56,6 @@ def learn_classes(training: Pooled, n_classes: int) -> SurveyClasses:
             break
     low, high = training.support[0], training.support[-1]
     return SurveyClasses(weights, np.clip(means.T, low, high), np.sqrt(variances))
-
-
-def _by_user(training: Pooled) -> tuple[Any, Any, Any]:
-    """Return counts, sums and sums of squares of ratings: sparse (U, K)."""
-    ratings = training.of_users("ratings")
-    counts, sums = ratings.copy(), ratings.copy()
-    counts.data, sums.data = ratings.data.imag, ratings.data.real
-    return counts, sums, training.of_users("squares")
 
 
 def _sum(table: Any) -> FloatArray:

@@ -8,16 +8,15 @@ import numpy as np
 from numpy.random import default_rng
 
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
+from cmab_gym.envs_data.surveys.moments import SHRINKAGE, counts_and_sums, least_variance
 from cmab_gym.envs_data.surveys.pooled import Pooled
 from cmab_gym.survey_factors import SurveyFactors
 
 # What variance populations have, as a share of that of users along a factor, and of single ratings.
 # They are those of MovieLens 1M, with 50 to 2,000 films, for surveys whose segments are unknown.
 _ALONG_FACTORS, _OF_ONE_ARM = 0.04, 0.015
-_SHRINKAGE = 20.0  # ratings of average variance that are added to those of each arm
 # Steps of the two EM algorithms; ten times as many change loadings by up to 0.01.
 _TASTE_STEPS, _SIZE_STEPS = 30, 300
-_SMALLEST = 1e-3  # the least standard deviation of rewards, as a share of their range
 _NO_RATING = 1e12  # the variance of the mean of no rating
 
 
@@ -61,8 +60,9 @@ def user_factors(training: Pooled, n_factors: int) -> FloatArray:
 
     Source: Rubin and Thayer (1982), EM algorithms for ML factor analysis.
     """
-    counts, residuals = _by_user(training)
-    total, squares = counts.sum(), _sum_of_squares(training)
+    counts, residuals = counts_and_sums(training)
+    residuals.data = residuals.data - counts.data * _arm_means(training)[counts.indices]
+    total, squares = counts.sum(), float(_squares(training).sum())
     v = default_rng(0).normal(0, 0.1, (training.n_arms, n_factors)) * np.ptp(training.support)
     noise = max(squares / total, 1e-12)
     for _ in range(_TASTE_STEPS):
@@ -139,16 +139,6 @@ def _tastes(v: FloatArray, noise: float, counts: Any, residuals: Any) -> tuple[A
     return z, covariance + z[:, :, None] * z[:, None, :]
 
 
-def _by_user(training: Pooled) -> tuple[Any, Any]:
-    """Return counts of ratings, and sums of their excess over the arm's mean: sparse (U, K)."""
-    ratings = training.of_users("ratings")
-    means = _arm_means(training)
-    counts, residuals = ratings.copy(), ratings.copy()
-    counts.data = ratings.data.imag
-    residuals.data = ratings.data.real - ratings.data.imag * means[ratings.indices]
-    return counts, residuals
-
-
 def _arm_means(training: Pooled) -> FloatArray:
     counts, sums = segment_sums(training, np.zeros(training.n_users, np.int64))
     means: FloatArray = sums[0] / np.maximum(counts[0], 1)
@@ -162,16 +152,11 @@ def _squares(training: Pooled) -> AnyArray:
     return squares
 
 
-def _sum_of_squares(training: Pooled) -> float:
-    return float(_squares(training).sum())
-
-
 def _variances(training: Pooled) -> FloatArray:
     """Return the variance of the ratings of each arm, shrunk to that of all, float64 (K,)."""
     squares = _squares(training)
     counts = np.bincount(training.arm, minlength=training.n_arms)
     sums = np.bincount(training.arm, squares, training.n_arms)
-    variances = (sums + _SHRINKAGE * squares.mean()) / (counts + _SHRINKAGE)
-    least = _SMALLEST * max(float(np.ptp(training.support)), _SMALLEST)
-    floored: FloatArray = np.maximum(variances, least**2)
+    variances = (sums + SHRINKAGE * squares.mean()) / (counts + SHRINKAGE)
+    floored: FloatArray = np.maximum(variances, least_variance(training.support))
     return floored
