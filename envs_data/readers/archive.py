@@ -11,7 +11,6 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from os.path import exists
 from pathlib import Path
 from typing import IO
@@ -27,20 +26,13 @@ _SMALLEST_BOMB = 1 << 24  # bytes below which the ratio of a gzip file does not 
 _LARGEST_TOTAL = 64 << 30
 _MOST_FILES = 10_000
 _GZIP = b"\x1f\x8b"
-# The files that describe the items or users of a ratings file in the same folder, by
-# `Layout.items`.
+# The names of files that describe the items, or the users, of a ratings file in the same folder.
 COMPANIONS: Mapping[str, tuple[str, ...]] = {
     "movies": ("movies.dat", "movies.csv", "u.item"),
     "users": ("users.dat",),
     "books": ("books.csv",),
     "goodreads": ("book_id_map.csv", "goodreads_books*.json*"),
 }
-
-
-def is_companion(name: str, items: str) -> bool:
-    """Return whether a file has the name of one of `COMPANIONS[items]`."""
-    file = name.rpartition("/")[2]
-    return any(fnmatch(file, pattern) for pattern in COMPANIONS[items])
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from cmab_gym.envs_data.readers import text_file
-from cmab_gym.envs_data.readers.archive import Files, is_companion
-from cmab_gym.envs_data.readers.layout import Layout, header_of, json_object, read_head
+from cmab_gym.envs_data.readers.archive import Files
+from cmab_gym.envs_data.readers.layout import Layout, companions, header_of, json_object
 from cmab_gym.files import UnreadableError, reading
 
 # The 19 flags at the end of a line of u.item, in their order.
@@ -48,13 +48,8 @@ def read_items(files: Files, layout: Layout, wanted: Sequence[Any]) -> Items:
     """
     items = Items()
     other_ids: dict[int, int] = {}
-    folder = layout.name.rpartition("/")[0]
     book_files = []
-    for name in files.names if layout.items else ():
-        if name == layout.name or name.rpartition("/")[0] != folder:
-            continue
-        is_expected = is_companion(name, layout.items)
-        line = text_file.first_line(read_head(files, name, needed=is_expected))[1].strip()
+    for name, line, is_expected in companions(files, layout, layout.items) if layout.items else ():
         header = set(header_of(line))
         if layout.items == "movies" and (parse := _movie_parser(line, header)):
             _read_movies(files, name, parse, items)

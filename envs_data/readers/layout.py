@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from typing import Any
 
-from cmab_gym.envs_data.readers.archive import Files
+from cmab_gym.envs_data.readers.archive import COMPANIONS, Files
 from cmab_gym.envs_data.readers.options import ReadOptions
+from cmab_gym.envs_data.readers.text_file import first_line
 from cmab_gym.files import UnreadableError
 
 
@@ -29,8 +31,8 @@ class Layout:
             the user, may be "".
         not_rated: the numbers that stand for a missing rating.
         bounds: the smallest and the largest possible rating.
-        items: the kind of the files next to it that describe its items: "movies", "books" (of
-            goodbooks-10k), "goodreads", or "" for none.
+        items: the kind of the files next to it that describe its items, a key of `COMPANIONS`; ""
+            for none.
         whole_ids: whether users and items are integers, not text.
         pair_item: the column of items of which only a user's last rating counts; "" if all count.
     """
@@ -95,6 +97,27 @@ def json_object(line: str) -> Mapping[str, Any]:
 def candidates(files: Files) -> tuple[str, ...]:
     """Return the names of the files that may hold the ratings."""
     return files.names[:1] if files.is_single else files.names
+
+
+def companions(files: Files, layout: Layout, kind: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield name and first line of every other file in the folder of the ratings.
+
+    Args:
+        files: the files.
+        layout: the layout of the ratings.
+        kind: a key of `COMPANIONS`; the third value yielded is whether the name is one of these.
+
+    Raises:
+        UnreadableError: a file of such a name is damaged.
+    """
+    folder = layout.name.rpartition("/")[0]
+    for name in files.names:
+        its_folder, _, file = name.rpartition("/")
+        if name == layout.name or its_folder != folder:
+            continue
+        is_expected = any(fnmatch(file, pattern) for pattern in COMPANIONS[kind])
+        _, line = first_line(read_head(files, name, needed=is_expected))
+        yield name, line.strip(), is_expected
 
 
 def read_head(files: Files, name: str, needed: bool) -> bytes:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from cmab_gym.arrays import AnyArray
-from cmab_gym.envs_data.readers.archive import Files, is_companion
-from cmab_gym.envs_data.readers.layout import Layout, read_head
-from cmab_gym.envs_data.readers.text_file import first_line, lines
+from cmab_gym.envs_data.readers.archive import Files
+from cmab_gym.envs_data.readers.layout import Layout, companions
+from cmab_gym.envs_data.readers.text_file import lines
 from cmab_gym.files import UnreadableError
 
 # A line of users.dat: user, gender, age (the lowest of its bracket), occupation, zip code.
@@ -32,12 +32,8 @@ def read_segments(files: Files, layout: Layout, wanted: Sequence[Any]) -> AnyArr
     Raises:
         ValueError: a line of the file of users is damaged.
     """
-    folder = layout.name.rpartition("/")[0]
-    for name in files.names if layout.items == "movies" else ():
-        if name == layout.name or name.rpartition("/")[0] != folder:
-            continue
-        head = read_head(files, name, needed=is_companion(name, "users"))
-        if _USER.fullmatch(first_line(head)[1].strip()):
+    for name, line, _ in companions(files, layout, "users") if layout.items == "movies" else ():
+        if _USER.fullmatch(line):
             return _segments(files, name, wanted)
     return None
 
