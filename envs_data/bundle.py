@@ -25,14 +25,20 @@ class Source:
     """A source of ratings.
 
     Args:
-        archive: possible file names of the raw archive.
-        licence: the terms of the data.
+        archive: possible file names of the raw archive, first that of the data set to fetch.
+        licence: the terms that the provenance of the tables states.
         name: the first word of the names of its data sets.
     """
 
     archive: tuple[str, ...]
     licence: str
     name: str
+
+    @property
+    def remedy(self) -> str:
+        """What to do for a table that is not bundled."""
+        dataset = Path(self.archive[0]).stem
+        return f"`cmab-gym data fetch {dataset}`, and pass data={dataset!r} or the archive's path"
 
 
 SOURCES = MappingProxyType(
@@ -63,6 +69,9 @@ class SurveySpec:
         draw: the number of the genre draw; 0 for other tasks.
         segment: the segment of the test users, see `Split`; "" for none.
         split: the order of the users, see `Split`.
+
+    Raises:
+        ValueError: the source is unknown.
     """
 
     source: str
@@ -71,6 +80,9 @@ class SurveySpec:
     draw: int = 0
     segment: str = ""
     split: str = "heavy-users"
+
+    def __post_init__(self) -> None:
+        checks.choice("source", self.source, SOURCES)
 
     @property
     def name(self) -> str:
@@ -119,27 +131,26 @@ def bundled_survey(spec: SurveySpec) -> Survey:
     Raises:
         ValueError: the survey is not bundled.
     """
-    if spec.segment:
-        raise ValueError(
-            f"segment={spec.segment!r} without data: expected the archive, since no table of a "
-            "segment is bundled; fetch it with `cmab-gym data fetch ml-1m`, and pass data='ml-1m'"
-        )
     if spec not in bundled_specs():
-        if replace(spec, split="heavy-users") in bundled_specs():
-            raise ValueError(
-                f"split={spec.split!r} without data: expected 'heavy-users', or for movies "
-                "'heavy-users-smaller-ids'; for another, pass "
-                f"data='path/to/{SOURCES[spec.source].archive[0]}'"
-            )
-        shares = " or ".join(f"{share:g}" for share in sorted(SHARES))
-        draws = f" and genre_draw from 0 to {GENRE_DRAWS - 1}" if spec.task == "genre" else ""
-        raise ValueError(
-            f"no table of train_share={spec.train_share:g} and genre_draw={spec.draw} is "
-            f"bundled: expected train_share {shares}{draws}; for other values pass "
-            f"data='path/to/{SOURCES[spec.source].archive[0]}'"
-        )
+        raise ValueError(f"{_not_bundled(spec)}; for others, {SOURCES[spec.source].remedy}")
     with as_file(files("cmab_gym.envs_data") / "bundled" / f"{spec.name}.npz") as path:
         return Survey.load(path)
+
+
+def _not_bundled(spec: SurveySpec) -> str:
+    """Return which argument of a survey that is not bundled is why, and which are."""
+    if spec.segment:
+        return f"segment={spec.segment!r} without data: expected none, as in the bundled tables"
+    if replace(spec, split="heavy-users") in bundled_specs():
+        return (
+            f"split={spec.split!r} without data: expected 'heavy-users', or for movies "
+            "'heavy-users-smaller-ids'"
+        )
+    given, expected = [f"train_share={spec.train_share:g}"], ["train_share 0.1 or 0.5"]
+    if spec.task == "genre":
+        given.append(f"genre_draw={spec.draw}")
+        expected.append(f"genre_draw from 0 to {GENRE_DRAWS - 1}")
+    return f"{' and '.join(given)} without data: expected {' and '.join(expected)}"
 
 
 def survey_of(spec: SurveySpec, data: str | Path | None = None) -> Survey:

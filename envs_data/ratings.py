@@ -72,21 +72,22 @@ class Ratings:
 
     @classmethod
     def from_columns(
-        cls, users: AnyArray, items: AnyArray, stars: FloatArray, **rest: Any
+        cls, users: ArrayLike, items: ArrayLike, stars: ArrayLike, **rest: Any
     ) -> Ratings:
         """Build ratings from columns of ids (N,), integers or strings.
 
         Args:
             users: ids of the users.
             items: ids of the items.
-            stars: float64, the ratings.
+            stars: the ratings.
             rest: the other arguments of the class, by name.
 
         Raises:
-            ValueError: as the class; or an id is neither an integer nor a string.
+            ValueError: as the class; or an id is neither an integer nor a string, or a rating is
+                not a number.
 
         Examples:
-            >>> ratings = Ratings.from_columns([20, 10, 20], ["b", "b", "a"], np.array([4.0, 5, 1]))
+            >>> ratings = Ratings.from_columns([20, 10, 20], ["b", "b", "a"], [4, 5, 1])
             >>> ratings
             <Ratings of unknown source: 3 ratings, 2 users, 2 items>
             >>> ratings.user_ids.tolist(), ratings.users.tolist()
@@ -94,7 +95,7 @@ class Ratings:
         """
         user_ids, users = coded("user", users)
         item_ids, items = coded("item", items)
-        return cls(users, items, stars, user_ids, item_ids, **rest)
+        return cls(users, items, checks.numbers("stars", stars), user_ids, item_ids, **rest)
 
     def __repr__(self) -> str:
         return (
@@ -130,7 +131,7 @@ class Ratings:
             ValueError: there are fewer than two, or they do not increase.
 
         Examples:
-            >>> ratings = Ratings.from_columns([1, 1, 2], [7, 8, 7], np.array([1.4, 2.5, 9.0]))
+            >>> ratings = Ratings.from_columns([1, 1, 2], [7, 8, 7], [1.4, 2.5, 9.0])
             >>> ratings.rounded([1, 2, 3]).stars
             array([1., 3., 9.])
         """
@@ -141,19 +142,14 @@ class Ratings:
         within = (self.stars >= low) & (self.stars <= high)
         return replace(self, stars=np.where(within, nearest, self.stars))
 
-    def most_rated(self, n_arms: int) -> IntArray:
-        """Return the positions of the n_arms most rated items, most rated first, ties by id.
+    def most_rated(self, n_items: int) -> IntArray:
+        """Return the positions of the most rated items, most rated first, ties by id.
 
-        Raises:
-            ValueError: there are fewer items.
+        Args:
+            n_items: how many; all of them, if there are fewer.
         """
-        n_arms = checks.whole_number("n_arms", n_arms, 1)
-        if self.item_ids.size < n_arms:
-            raise ValueError(
-                f"n_arms={n_arms}: expected at most {self.item_ids.size}, the number of items"
-            )
         counts = np.bincount(self.items, minlength=self.item_ids.size)
-        return np.argsort(-counts, kind="stable")[:n_arms]
+        return np.argsort(-counts, kind="stable")[:n_items]
 
     @cached_property
     def star_codes(self) -> tuple[FloatArray, IntArray]:
@@ -168,7 +164,7 @@ class Ratings:
         return title or (item_id if isinstance(item_id, str) else f"item {item_id}")
 
 
-def coded(kind: str, ids: AnyArray) -> tuple[AnyArray, IntArray]:
+def coded(kind: str, ids: ArrayLike) -> tuple[AnyArray, IntArray]:
     """Return the sorted different ids, and the position of each id among them.
 
     Raises:
@@ -203,8 +199,10 @@ def positions_of(items: Sequence[Any], item_ids: AnyArray) -> IntArray:
     """Find items among the ids of a table; 7 and "7" are the same id.
 
     Raises:
-        ValueError: an item is not among the ids.
+        ValueError: there are no items, or one is not among the ids.
     """
+    if not len(items):
+        raise ValueError(f"items={items!r}: expected at least one id")
     position = {str(item_id): i for i, item_id in enumerate(item_ids.tolist())}
     missing = [item for item in items if str(item) not in position]
     if missing:

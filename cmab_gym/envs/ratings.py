@@ -108,7 +108,8 @@ class _ArmChoice:
     """Which items, categories or genres of a table of ratings are the arms.
 
     Raises:
-        ValueError: more than one of n_arms, items and genres is given.
+        ValueError: n_arms is not a positive integer, or more than one of n_arms, items and genres
+            is given.
     """
 
     by_category: bool = False
@@ -118,6 +119,8 @@ class _ArmChoice:
     genre_draw: int = 0
 
     def __post_init__(self) -> None:
+        if self.n_arms is not None:
+            checks.whole_number("n_arms", self.n_arms, 1)
         if sum((self.n_arms is not None, self.items is not None, bool(self.genres))) > 1:
             items = None if self.items is None else list(self.items)
             raise ValueError(
@@ -198,9 +201,9 @@ def _survey_of_file(
     plan: _Plan,
 ) -> Survey:
     """Read and survey a file, given by its path and a stamp that changes with it."""
-    # With `only` or `most_rated`, a file of any size needs little memory.
-    limits: dict[str, Any] = {"most_rated": plan.arms.most_rated, "only": plan.arms.items}
-    return plan.take(read_ratings(file[0], options, **limits))
+    # With `most_rated` or `items`, a file of any size needs little memory.
+    most_rated, items = plan.arms.most_rated, plan.arms.items
+    return plan.take(read_ratings(file[0], options, most_rated=most_rated, items=items))
 
 
 def from_ratings(source: Any, **env_kwargs: Any) -> gym.Env[Any, Any]:

@@ -39,7 +39,9 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if not re.match(r"https?://\S+\Z", self.url):
-            raise ValueError(f"url={self.url!r}: expected an address of http:// or https://")
+            raise ValueError(
+                f"url={self.url!r}: expected an address that starts with https:// or http://"
+            )
         # A name with a folder in it would be written outside the cache.
         if not re.fullmatch(r"\w[\w.-]*", self.file):
             raise ValueError(f"file={self.file!r}: expected a bare file name without folders")

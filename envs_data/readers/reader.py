@@ -41,7 +41,7 @@ def read_ratings(
     options: ReadOptions = ReadOptions(),  # noqa: B008 (frozen)
     *,
     most_rated: int | None = None,
-    only: Sequence[Any] | None = None,
+    items: Sequence[Any] | None = None,
 ) -> Ratings:
     """Read the ratings in a file, a folder or a zip archive.
 
@@ -55,18 +55,20 @@ def read_ratings(
         options: the names of the columns, and how the file is written.
         most_rated: keep only the ratings of this many items, the most rated ones, or of all if
             there are fewer. A file of any size then needs little memory. None keeps all.
-        only: keep only the ratings of the items with these ids. This, too, needs little memory.
+        items: keep only the ratings of the items with these ids. This, too, needs little memory.
 
     Raises:
         FileNotFoundError: the path does not exist.
-        ValueError: the format is unknown, a column is missing, the file or a row of it is damaged,
-            a rating is out of range, or a user is in several segments.
+        ValueError: the format is unknown, a column or an item is missing, the file or a row of it
+            is damaged, a rating is out of range, or a user is in several segments.
     """
+    if most_rated is not None:
+        most_rated = checks.whole_number("most_rated", most_rated, 1)
     with open_files(path) as files:
         layout = find_layout(files, options)
         file = files.path / layout.name if files.path.is_dir() else files.path
         before = file.stat()
-        ratings = _read_file(files, layout, options, most_rated, only)
+        ratings = _read_file(files, layout, options, most_rated, items)
         described = read_items(files, layout, ratings.item_ids.tolist())
         segments = read_segments(files, layout, ratings.user_ids.tolist())
         digest, after = checksum(file), file.stat()
@@ -116,14 +118,14 @@ def _read_file(
     layout: Layout,
     options: ReadOptions,
     most_rated: int | None,
-    only: Sequence[Any] | None,
+    items: Sequence[Any] | None,
 ) -> Ratings:
     text = None if layout.kind == "parquet" else prepare(files, layout.name, layout.encoding)
     with open_scan(files, layout, text) as scan:
-        if text is not None and most_rated is None and only is None:
+        if text is not None and most_rated is None and items is None:
             scan = scan.keep()
         lines = None if text is None else TextScan(files, text, scan)
-        return _read(scan, options.on_error, lines, most_rated, only)
+        return _read(scan, options.on_error, lines, most_rated, items)
 
 
 def _read(
@@ -131,7 +133,7 @@ def _read(
     on_error: str,
     lines: TextScan | None = None,
     most_rated: int | None = None,
-    only: Sequence[Any] | None = None,
+    items: Sequence[Any] | None = None,
 ) -> Ratings:
     layout, counts = scan.layout, scan.counts()
     damaged = counts.damaged + counts.rejected
@@ -140,11 +142,11 @@ def _read(
         raise ValueError(_first_damaged(scan) if lines is None else lines.first_damaged())
     if not counts.rows.size:
         raise ValueError(f"{scan.what} holds no rating: expected at least one")
-    _check_range(layout, counts)
+    _check_range(scan, counts)
     if most_rated is not None:
         ratings = _most_rated(scan, counts, most_rated)
     else:
-        wanted = None if only is None else counts.items[positions_of(only, counts.items)]
+        wanted = None if items is None else counts.items[positions_of(items, counts.items)]
         rows = scan.rows(wanted)
         scan.forget()
         ratings = _to_ratings(rows, _is_text(layout))
@@ -164,17 +166,16 @@ def _first_damaged(scan: Scan) -> str:
     )
 
 
-def _most_rated(scan: Scan, counts: ItemCounts, n_arms: int) -> Ratings:
+def _most_rated(scan: Scan, counts: ItemCounts, n_items: int) -> Ratings:
     """Read the ratings of the most rated items, of which each user counts once.
 
     An item has at least as many rows as ratings that count. So it is enough to read more items than
     asked for, until every other item has fewer rows than the last item chosen has ratings.
     """
-    n_arms = min(checks.whole_number("n_arms", n_arms, 1), counts.items.size)
-    n_read = n_arms + 10
+    n_read = n_items + 10
     while True:
         ratings = _to_ratings(scan.rows(counts.items[:n_read]), _is_text(scan.layout))
-        chosen = ratings.most_rated(n_arms)
+        chosen = ratings.most_rated(n_items)
         fewest = np.count_nonzero(ratings.items == chosen[-1])
         if n_read >= counts.items.size or counts.rows[n_read] < fewest:
             return ratings.of_items(chosen)
@@ -254,12 +255,12 @@ def _last_of_each_pair(users: IntArray, items: IntArray, n_items: int) -> IntArr
     return np.sort(pairs.size - 1 - last)
 
 
-def _check_range(layout: Layout, counts: ItemCounts) -> None:
-    low, high = layout.bounds
+def _check_range(scan: Scan, counts: ItemCounts) -> None:
+    low, high = scan.layout.bounds
     for value in (counts.low, counts.high):
         if not low <= value <= high:
             raise ValueError(
-                f"rating {value:g} in {layout.name}: expected {low:g} to {high:g}, as in "
-                f"{layout.source}; for another scale name the columns, or give their positions: "
-                "user=0, item=1 and rating=2"
+                f"rating {value:g} in {scan.what}: expected {low:g} to {high:g}, as in "
+                f"{scan.layout.source}; for another scale name the columns, or give their "
+                "positions: user=0, item=1 and rating=2"
             )

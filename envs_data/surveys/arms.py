@@ -62,10 +62,13 @@ def most_rated_arms(ratings: Ratings, n_arms: int) -> Arms:
         ValueError: there are fewer items than arms.
 
     Examples:
-        >>> ratings = Ratings.from_columns([1, 2, 1], [30, 30, 20], np.array([5.0, 4, 1]))
+        >>> ratings = Ratings.from_columns([1, 2, 1], [30, 30, 20], [5, 4, 1])
         >>> most_rated_arms(ratings, 2).names
         ('item 30', 'item 20')
     """
+    n_arms, n_items = checks.whole_number("n_arms", n_arms, 1), ratings.item_ids.size
+    if n_items < n_arms:
+        raise ValueError(f"n_arms={n_arms}: expected at most {n_items}, the number of items")
     return _one_item_each(ratings, ratings.most_rated(n_arms))
 
 
@@ -76,8 +79,9 @@ def listed_arms(ratings: Ratings, items: Sequence[Any]) -> Arms:
         ValueError: an item is unknown or listed twice, or the list is empty.
     """
     positions = positions_of(items, ratings.item_ids)
-    if np.unique(positions).size != positions.size or not positions.size:
-        raise ValueError(f"items={list(items)!r}: expected different items, at least one")
+    again = np.setdiff1d(np.arange(positions.size), np.unique(positions, return_index=True)[1])
+    if again.size:
+        raise ValueError(f"item {items[again[0]]!r} is listed twice: expected different items")
     return _one_item_each(ratings, positions)
 
 

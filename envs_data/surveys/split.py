@@ -25,7 +25,8 @@ class Split:
         order: the order of the users: "heavy-users", most ratings first, as in the paper, and the
             larger id first among users with equally many; "heavy-users-smaller-ids", the same
             with the smaller id first; "random"; or "by-time", the earliest first rating first.
-        seed: seed of the order "random".
+        seed: seed of the order "random". Errors call order and seed `split` and `split_seed`, as
+            the environments do.
         segment: the segment of the test users; "" for none.
 
     Raises:

@@ -239,7 +239,7 @@ def take_survey(
 
         >>> from cmab_gym.envs_data.surveys.arms import listed_arms
         >>> users, items = [1, 1, 2, 2, 3, 3], ["a", "b"] * 3
-        >>> ratings = Ratings.from_columns(users, items, np.array([5.0, 3, 5, 1, 5, 3]))
+        >>> ratings = Ratings.from_columns(users, items, [5, 3, 5, 1, 5, 3])
         >>> survey = take_survey(ratings, listed_arms(ratings, ["a", "b"]), Split(0.4))
         >>> survey.reward_support
         array([1., 3., 5.])
@@ -313,7 +313,7 @@ def split_ratings(
     Raises:
         ValueError: as for `take_survey`.
     """
-    support = read_only(reward_support)
+    support = read_only(checks.increasing("reward_support", reward_support))
     rows, arm = arms.of_ratings(ratings.items)
     if not rows.size:
         raise ValueError(f"none of {ratings!r} belongs to an arm: expected items that were rated")

@@ -133,7 +133,7 @@ def test_an_error_names_the_option_its_value_and_what_is_expected(
         (["data", "fetch", "ml-1n"], ["unknown data set 'ml-1n': did you mean 'ml-1m'"]),
         (
             ["data", "fetch", "ml-1m", "--url", "file:///x"],
-            ["--url 'file:///x': expected an address that starts with https://"],
+            ["--url 'file:///x': expected an address that starts with https:// or http://"],
         ),
         (["data", "build", "nowhere"], ["put the archive there"]),
         (["rnu"], ["'rnu'", "run", "see `cmab-gym --help`"]),

@@ -75,7 +75,12 @@ def test_a_full_mask_hides_all_pseudo_rewards_of_other_arms():
         ({"pad": float("nan")}, "pad=nan: expected 0 or more"),
         (
             {"train_share": 0.3},
-            r"train_share=0.3 .*expected train_share 0.1 or 0.5.*data='path/to/ml-1m.zip'",
+            "train_share=0.3 and genre_draw=0 without data: expected train_share 0.1 or 0.5 and "
+            "genre_draw from 0 to 4; for others, `cmab-gym data fetch ml-1m`, and pass data='ml",
+        ),
+        (
+            {"task": "movie", "train_share": 0.3},
+            "train_share=0.3 without data: expected train_share 0.1 or 0.5; for others, `cmab-gym",
         ),
         ({"train_share": "x"}, "train_share='x': expected a number from 0 to 1"),
         ({"train_share": float("nan")}, "train_share=nan: expected a number from 0 to 1"),

@@ -65,6 +65,8 @@ def test_a_table_that_is_not_bundled_is_refused():
         ValueError, match=r"expected train_share 0.1 or 0.5 and genre_draw from 0 to 4"
     ):
         bundled_survey(SurveySpec("movielens", "genre", 0.9))
+    with pytest.raises(ValueError, match="unknown source 'netflix'"):
+        SurveySpec("netflix", "movie", 0.5)
     assert np.isclose(
         bundled_survey(SurveySpec("movielens", "genre", 0.5)).test_counts.sum(), 500_073
     )

@@ -74,7 +74,7 @@ def test_the_segment_of_a_user_is_gender_and_age(tmp_path):
     ratings = read_ratings(archive(tmp_path / "a.zip", members))
     assert ratings.user_ids.tolist() == [1, 6040]
     assert ratings.segments.tolist() == ["F-56", "M-25"]
-    some = read_ratings(archive(tmp_path / "b.zip", FORMATS["1M"]), only=[1])
+    some = read_ratings(archive(tmp_path / "b.zip", FORMATS["1M"]), items=[1])
     assert (some.user_ids.tolist(), some.segments.tolist()) == ([6040], [""])
     for name, content in members.items():
         (tmp_path / name.rpartition("/")[2]).write_bytes(content)
@@ -207,13 +207,15 @@ def test_goodreads_csv_is_read_with_titles_by_the_map_of_ids(tmp_path):
 def test_only_the_listed_items_are_kept(items, tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("user_id,book_id,rating\n1,8,4\n2,9,1\n3,9,2\n4,10,3\n")
-    read = read_ratings(path, only=items)
+    read = read_ratings(path, items=items)
     assert read.item_ids.tolist() == [9]
     assert_array_equal(read.stars, [1, 2])
-    own = read_ratings(path, ReadOptions("user_id", "book_id", "rating"), only=items)
+    own = read_ratings(path, ReadOptions("user_id", "book_id", "rating"), items=items)
     assert_array_equal(own.stars, [1, 2])
     with pytest.raises(ValueError, match=r"item 7 has no rating: expected ids such as 9, 8"):
-        read_ratings(path, only=[9, 7])
+        read_ratings(path, items=[9, 7])
+    with pytest.raises(ValueError, match=r"items=\[\]: expected at least one id"):
+        read_ratings(path, items=[])
 
 
 def test_most_rated_counts_each_pair_once(tmp_path):
@@ -325,6 +327,8 @@ def test_only_the_most_rated_items_are_kept(tmp_path):
     assert read.item_ids.tolist() == [8, 9]  # ties by id
     assert_array_equal(read.stars, [4, 1, 2])
     assert read_ratings(path, most_rated=4).item_ids.tolist() == [8, 9, 10]
+    with pytest.raises(ValueError, match="most_rated=0: expected an integer of at least 1"):
+        read_ratings(path, most_rated=0)
 
 
 @pytest.mark.parametrize(
@@ -364,12 +368,12 @@ def test_a_damaged_line_is_named_or_skipped_and_counted(content, line, text, tmp
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"1::2::7::0\n", "rating 7 in file: expected 0.5 to 5"),
+        (b"1::2::7::0\n", "rating 7 in .*/file: expected 0.5 to 5, as in MovieLens"),
         (
             b"userId,movieId,rating,timestamp\n1,2,nan,3\n",
             r"line 2 is '1,2,nan,3' \(rating is not a finite number\)",
         ),
-        (b"userId,movieId,rating,timestamp\n1,2,-1,3\n", "rating -1 in file"),
+        (b"userId,movieId,rating,timestamp\n1,2,-1,3\n", "rating -1 in .*/file"),
         (b"userId,movieId,rating,timestamp\n", "holds no rating"),
         (b"a,b,c\n1,2,3\n", "is not in a known format.*user=, item= and rating="),
         (b"", "is not in a known format"),
@@ -380,6 +384,12 @@ def test_wrong_content_is_named(content, message, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
+        read_ratings(path)
+
+
+def test_a_rating_out_of_range_is_named_with_its_archive(tmp_path):
+    path = archive(tmp_path / "m.zip", {"m/ratings.csv": CSV.replace(b"4.5", b"7")})
+    with pytest.raises(ValueError, match=r"rating 7 in .*m\.zip: m/ratings\.csv: expected 0\.5"):
         read_ratings(path)
 
 

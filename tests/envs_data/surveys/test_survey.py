@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from cmab_gym.envs_data import Method, Ratings, Split, Survey, listed_arms, take_survey
+from cmab_gym.envs_data import (
+    Method,
+    Ratings,
+    Split,
+    Survey,
+    listed_arms,
+    split_ratings,
+    take_survey,
+)
 from cmab_gym.envs_data.surveys import survey as survey_module
 
 # Of these few ratings most pseudo-rewards are unknown.
@@ -91,6 +99,12 @@ def test_items_without_an_arm_do_not_count():
 def test_wrong_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         survey_of(**arguments)
+
+
+def test_parts_of_ratings_need_an_increasing_support():
+    for wrong in ([5, 4, 3, 2, 1], None):
+        with pytest.raises(ValueError, match="reward_support"):
+            split_ratings(ratings(), listed_arms(ratings(), (7, 8)), Split(0.6), wrong)
 
 
 def test_arms_with_too_few_test_ratings_are_left_out_and_counted():
