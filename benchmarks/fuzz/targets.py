@@ -220,6 +220,7 @@ _CELLS = st.one_of(
             "nan",
             "inf",
             "1e400",
+            "1e308",
             "007",
             "1_0",
             "true",
@@ -243,16 +244,19 @@ def _table_of_cells(path: Path) -> Target:
         st.sampled_from(["\n", "\r\n", "\r"]),
         st.sampled_from(["raise", "skip"]),
         st.sampled_from(["utf-8", "utf-16", "latin-1"]),
+        st.sampled_from(["category", "time", "segment_by", ""]),
     )
 
     def read(drawn: Any) -> None:
-        rows, separator, header, quote, end, on_error, encoding = drawn
+        rows, separator, header, quote, end, on_error, encoding, other = drawn
         lines = [separator.join(f"{quote}{cell}{quote}" for cell in row) for row in rows]
         text = header.replace(",", separator).replace("\n", end) + end.join(lines)
         path.write_bytes(text.encode(encoding, "replace"))
-        columns = (0, 1, 2) if not header else tuple(header.strip().split(",")[:3])
+        columns = header.strip().split(",") if header else [0, 1, 2, 3]
         given = {"separator": separator, "encoding": encoding, "on_error": on_error}
-        read_ratings(path, ReadOptions(*columns, **given))
+        if other:
+            given[other] = columns[-1]
+        read_ratings(path, ReadOptions(*columns[:3], **given))
 
     return Target(read, strategy=tables, names=path.name)
 

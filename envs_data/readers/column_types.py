@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from cmab_gym.checks import LARGEST
+
 _WHOLE = frozenset(
     f"{sign}{name}"
     for sign in ("", "U")
@@ -56,7 +58,7 @@ def read_id(name: str, column: str, kind: str, whole: bool = False) -> Reading:
 
 
 def read_rating(name: str, column: str, kind: str) -> Reading:
-    """Read a column of ratings as finite numbers; true is 1 and false is 0.
+    """Read a column of ratings, numbers that can be summed; true is 1 and false is 0.
 
     Raises:
         ValueError: ratings cannot be of this type.
@@ -66,8 +68,8 @@ def read_rating(name: str, column: str, kind: str) -> Reading:
         raise ValueError(_refusal(name, kind, "numbers", "convert it, with .astype(float) say"))
     raw = _not_empty(column) if family == "text" else column
     number = _RATINGS[family](raw)
-    sql = f"CASE WHEN isfinite({number}) THEN {number} END"
-    return Reading(name, raw, sql, "a finite number")
+    sql = f"CASE WHEN abs({number}) <= {LARGEST} THEN {number} END"
+    return Reading(name, raw, sql, f"a number of size up to {LARGEST:g}")
 
 
 def read_time(name: str, column: str, kind: str, example: str | None) -> Reading:

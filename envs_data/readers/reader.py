@@ -149,7 +149,7 @@ def _read(
         wanted = None if items is None else counts.items[positions_of(items, counts.items)]
         rows = scan.rows(wanted)
         scan.forget()
-        ratings = _to_ratings(rows, _is_text(layout))
+        ratings = _to_ratings(scan, rows)
     edition = _EDITIONS.get(int(counts.rows.sum())) if layout.source == "MovieLens" else None
     return replace(
         ratings,
@@ -174,7 +174,7 @@ def _most_rated(scan: Scan, counts: ItemCounts, n_items: int) -> Ratings:
     """
     n_read = n_items + 10
     while True:
-        ratings = _to_ratings(scan.rows(counts.items[:n_read]), _is_text(scan.layout))
+        ratings = _to_ratings(scan, scan.rows(counts.items[:n_read]))
         chosen = ratings.most_rated(n_items)
         fewest = np.count_nonzero(ratings.items == chosen[-1])
         if n_read >= counts.items.size or counts.rows[n_read] < fewest:
@@ -182,16 +182,19 @@ def _most_rated(scan: Scan, counts: ItemCounts, n_items: int) -> Ratings:
         n_read *= 4
 
 
-def _to_ratings(rows: Rows, from_text: bool = False) -> Ratings:
+def _to_ratings(scan: Scan, rows: Rows) -> Ratings:
     """Replace ids by positions, and drop all but the last rating of each pair.
 
     Ids from a table of text become integers if all of them are written as integers.
     """
     user_ids, users = coded("user", rows.users)
     item_ids, items = coded("item", rows.items)
-    if from_text:
+    if scan.layout.kind in ("csv", "json") and scan.layout.items == "":
         user_ids, users = _as_integers(user_ids, users)
         item_ids, items = _as_integers(item_ids, items)
+    segments = None
+    if rows.segments is not None:
+        segments = _of_users(rows.segments, users, user_ids, scan.what)
     kept: Any = slice(None)
     if rows.pair_items is not None:
         same = rows.pair_items is rows.items
@@ -203,14 +206,14 @@ def _to_ratings(rows: Rows, from_text: bool = False) -> Ratings:
         rows.stars[kept],
         user_ids,
         item_ids,
-        segments=None if rows.segments is None else _of_users(rows.segments, users, user_ids),
+        segments=segments,
         times=None if rows.times is None else rows.times[kept],
         notes={"duplicates": int(rows.stars.size - rows.stars[kept].size)},
     )
 
 
-def _of_users(segments: AnyArray, users: IntArray, user_ids: AnyArray) -> AnyArray:
-    """Find the segment of each user, given that of each row."""
+def _of_users(segments: AnyArray, users: IntArray, user_ids: AnyArray, what: str) -> AnyArray:
+    """Find the segment of each user, given that of each row of a table."""
     names, codes = coded("segment", segments)
     of_user = np.zeros(user_ids.size, np.int64)
     of_user[users] = codes
@@ -219,14 +222,10 @@ def _of_users(segments: AnyArray, users: IntArray, user_ids: AnyArray) -> AnyArr
         row = wrong[0]
         found = sorted({str(names[codes[row]]), str(names[of_user[users[row]]])})
         raise ValueError(
-            f"user {user_ids[users[row]]} is in several segments, {found}: expected one segment "
-            "for each user"
+            f"user {user_ids[users[row]]} is in several segments of {what}, {found}: expected one "
+            "segment for each user"
         )
     return names.astype(str)[of_user]
-
-
-def _is_text(layout: Layout) -> bool:
-    return layout.kind in ("csv", "json") and layout.items == ""
 
 
 def _as_integers(ids: AnyArray, positions: IntArray) -> tuple[AnyArray, IntArray]:

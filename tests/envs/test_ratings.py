@@ -68,7 +68,9 @@ def test_a_segment_of_users_is_the_new_population(frame, tmp_path):
 
 def test_a_user_in_two_segments_is_refused(frame):
     moved = frame.assign(land=np.where(np.arange(len(frame)) < 2000, "A", "B"))
-    with pytest.raises(ValueError, match=r"is in several segments, \['A', 'B'\]: expected one"):
+    with pytest.raises(
+        ValueError, match=r"in several segments of the frame, \['A', 'B'\]: expected"
+    ):
         ratings_model(moved, **COLUMNS, segment_by="land", segment="A")
     moved.loc[5, "land"] = None
     with pytest.raises(ValueError, match=r"row 6, counted from 1, is .*\(no land\)"):

@@ -371,7 +371,7 @@ def test_a_damaged_line_is_named_or_skipped_and_counted(content, line, text, tmp
         (b"1::2::7::0\n", "rating 7 in .*/file: expected 0.5 to 5, as in MovieLens"),
         (
             b"userId,movieId,rating,timestamp\n1,2,nan,3\n",
-            r"line 2 is '1,2,nan,3' \(rating is not a finite number\)",
+            r"line 2 is '1,2,nan,3' \(rating is not a number of size up to 1e\+100\)",
         ),
         (b"userId,movieId,rating,timestamp\n1,2,-1,3\n", "rating -1 in .*/file"),
         (b"userId,movieId,rating,timestamp\n", "holds no rating"),

@@ -66,8 +66,12 @@ def test_categories_keep_every_rating_of_different_items(from_file, tmp_path):
         ({"when": [1.5, 2, 3, 4]}, r"column 'when' holds double: expected integers or dates"),
         ({"when": pd.to_datetime(["2020-01-01", None] * 2)}, r"row 2,.*\(no when\)"),
         ({"score": [1, np.nan, 2, 3]}, r"row 2, counted from 1, is .*score=.*\(no score\)"),
-        ({"score": [1, np.inf, 2, 3]}, r"row 2, .*\(score is not a finite number\)"),
-        ({"score": ["good", "bad", "x", "y"]}, r"row 1, .*score=good.*not a finite number"),
+        ({"score": [1, np.inf, 2, 3]}, r"row 2, .*\(score is not a number of size"),
+        ({"score": [1, 2, -1e101, 3]}, r"row 3, .*=-1e\+101, .*\(score is not a number of size"),
+        (
+            {"score": ["good", "bad", "x", "y"]},
+            r"row 1, .*score=good.*not a number of size up to 1e\+100",
+        ),
     ],
 )
 def test_wrong_frames_are_refused_by_column_or_row(change, message):
