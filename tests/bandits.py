@@ -1,12 +1,16 @@
-"""One environment of every family, and comparisons of their infos."""
+"""One environment of every family, comparisons of their infos, and a problem for every agent."""
 
 import gymnasium as gym
 import numpy as np
 
+from cmab_gym import BanditProblem
 from cmab_gym.envs.independent import REWARDS
 from cmab_gym.envs.registration import ENVIRONMENTS
 from cmab_gym.envs_data import Ratings
 from cmab_gym.models.presets import LATENT, TABULAR
+from cmab_gym.survey_classes import SurveyClasses
+from cmab_gym.survey_factors import SurveyFactors
+from cmab_gym.told_problem import ToldProblem
 
 IDS = [entry.id for entry in ENVIRONMENTS]
 _STARS = np.random.default_rng(0).integers(1, 6, (40, 3)).astype(float)
@@ -21,6 +25,29 @@ PRESETS = [
     *(("CMAB-Independent-v0", {"rewards": kind}) for kind in REWARDS),
 ]
 MODES = ["NextStep", "SameStep"] if hasattr(gym.vector, "AutoresetMode") else ["NextStep"]
+
+
+def for_every_agent(problem, means, source=None):
+    """Add all that some agent needs to a problem: a survey, the horizon, what it is told."""
+    n_arms, (low, high) = problem.n_arms, problem.reward_bounds
+    loadings = np.linspace(-0.3, 0.4, 2 * n_arms).reshape(n_arms, 2)
+    class_means = np.linspace(low, high, 3 * n_arms).reshape(3, n_arms)
+    return ToldProblem(
+        BanditProblem(
+            problem.rows,
+            problem.reward_support,
+            problem.reward_bounds,
+            problem.reward_edges,
+            problem.pseudo_lower_bounds,
+            survey_means=np.linspace(low, high, n_arms + 2)[1:-1],
+            survey_counts=np.arange(3, n_arms + 3),
+            survey_factors=SurveyFactors(loadings, 0.3, np.linspace(1, 2, n_arms)),
+            survey_classes=SurveyClasses([0.5, 0.2, 0.3], class_means[:, ::-1], np.ones(n_arms)),
+            horizon=60,
+        ),
+        means,
+        source,
+    )
 
 
 def sync(env_id, mode="NextStep", wrappers=(), **env_kwargs):

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from bandits import for_every_agent
 
-from cmab_gym import BanditProblem, make_agent
+from cmab_gym import make_agent
 from cmab_gym.agents.identification.names import IDENTIFICATION_AGENTS, make_identification_agent
 from cmab_gym.agents.make import agent_factory
 from cmab_gym.agents.registry import agent_names, agents_by_idea, split_prefix
@@ -11,9 +12,6 @@ from cmab_gym.evaluation.playing.batch import find_environment, make_environment
 from cmab_gym.late_rewards import Arrivals, RoundQueue
 from cmab_gym.state import StateError, read_state, restored, state_of, write_state
 from cmab_gym.streams import TrialStreams, environment_seed
-from cmab_gym.survey_classes import SurveyClasses
-from cmab_gym.survey_factors import SurveyFactors
-from cmab_gym.told_problem import ToldProblem
 
 TRIALS, HALF = 3, 30
 # The states of those that learn are in torch; the others need outcomes or sources: see
@@ -32,19 +30,6 @@ CASES = [
 ]
 
 
-def with_survey(model):
-    """Return the problem with all that some agent needs."""
-    problem, n_arms = model.problem, model.n_arms
-    middle = np.mean(problem.reward_bounds)
-    factors = SurveyFactors(np.linspace(0.1, 0.2, n_arms)[:, None], 0.1, np.ones(n_arms))
-    class_means = np.linspace(*problem.reward_bounds, 2 * n_arms).reshape(2, n_arms)
-    classes = SurveyClasses([0.5, 0.5], class_means, np.ones(n_arms))
-    of_survey = np.full(n_arms, middle), np.full(n_arms, 4), factors, classes
-    rewards = problem.reward_support, problem.reward_bounds, problem.reward_edges
-    given = problem.rows, *rewards, problem.pseudo_lower_bounds, *of_survey
-    return ToldProblem(BanditProblem(*given, horizon=2 * HALF), model.means)
-
-
 class Play:
     """An agent in an environment, round by round."""
 
@@ -55,7 +40,8 @@ class Play:
         self.env.reset(seed=[environment_seed(0, trial) for trial in range(TRIALS)])
         identifies = name in IDENTIFYING
         self.agent = make_identification_agent(name, 0.1) if identifies else make_agent(name)
-        problem = with_survey(self.env.unwrapped.model)
+        model = self.env.unwrapped.model
+        problem = for_every_agent(model.problem, model.means)
         self.agent.reset(problem, TRIALS, TrialStreams.for_trials(0, range(TRIALS)))
 
     def rounds(self, count):

@@ -5,6 +5,7 @@ from itertools import zip_longest
 
 import numpy as np
 import pytest
+from bandits import for_every_agent
 from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.optimize import brentq, minimize
@@ -19,9 +20,6 @@ from cmab_gym.envs.latent import latent_model
 from cmab_gym.evaluation import evaluate
 from cmab_gym.history import History
 from cmab_gym.streams import TrialStreams
-from cmab_gym.survey_classes import SurveyClasses
-from cmab_gym.survey_factors import SurveyFactors
-from cmab_gym.told_problem import ToldProblem
 
 STARS = np.array([1.0, 2.0, 3.0, 5.0])
 HORIZON = 100
@@ -323,22 +321,14 @@ POLICIES = [
 REWARDS_OF_SOURCE = np.array([[1, 2, 5], [5, 1, 2], [2, 4, 4], [4, 5, 1]], dtype=np.float64)
 
 
-def problem_for_all():
-    """A table that says nothing, a survey, the horizon, the means and a hidden source."""
-    table = np.full((4, 4, 4), 5.0)
-    of_survey = {"survey_means": [2, 3, 3, 4], "survey_counts": np.array([3, 4, 5, 6])}
-    loadings = [[0.1, 0.3], [0.2, -0.1], [0.2, 0], [-0.3, 0.1]]
-    of_survey["survey_factors"] = SurveyFactors(loadings, 0.3, [1, 2, 1, 1])
-    classes = [[2, 3, 3, 4], [4, 2, 3, 3], [1, 2, 5, 1]]
-    of_survey["survey_classes"] = SurveyClasses([0.5, 0.2, 0.3], classes, [1, 1, 2, 1])
-    problem = BanditProblem(table, STARS, (1, 5), horizon=60, **of_survey)
-    return ToldProblem(problem, [2, 3, 3, 4], [REWARDS_OF_SOURCE, REWARDS_OF_SOURCE])
+SAYS_NOTHING = BanditProblem(np.full((4, 4, 4), 5.0), STARS, (1, 5))
+FOR_ALL = for_every_agent(SAYS_NOTHING, [2, 3, 3, 4], [REWARDS_OF_SOURCE, REWARDS_OF_SOURCE])
 
 
 def arms_of(name, trials=range(3)):
     """The arms that an agent pulls in trials of 60 rounds, int64 (60, trials)."""
     agent, rewards = make_agent(name), np.random.default_rng(0).choice(STARS, (60, 4))
-    agent.reset(problem_for_all(), len(trials), TrialStreams.for_trials(0, trials))
+    agent.reset(FOR_ALL, len(trials), TrialStreams.for_trials(0, trials))
     chosen = []
     for row in rewards:
         chosen.append(agent.act())
