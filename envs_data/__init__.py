@@ -8,7 +8,8 @@ from cmab_gym.envs_data.surveys.arms import Arms, genre_arms, listed_arms, most_
 from cmab_gym.envs_data.surveys.methods import Method, Validation, validate
 from cmab_gym.envs_data.surveys.pooled import Pooled
 from cmab_gym.envs_data.surveys.split import Split
-from cmab_gym.envs_data.surveys.survey import Survey, split_ratings, take_survey
+from cmab_gym.envs_data.surveys.survey import Survey
+from cmab_gym.envs_data.surveys.taking import split_ratings, take_survey
 from cmab_gym.envs_data.surveys.unknown import SparseSurveyWarning
 
 __all__ = [

@@ -17,7 +17,8 @@ from cmab_gym.envs_data.readers.reader import read_ratings
 from cmab_gym.envs_data.surveys.arms import Arms, genre_arms, most_rated_arms
 from cmab_gym.envs_data.surveys.methods import Method
 from cmab_gym.envs_data.surveys.split import Split
-from cmab_gym.envs_data.surveys.survey import Survey, take_survey
+from cmab_gym.envs_data.surveys.survey import Survey
+from cmab_gym.envs_data.surveys.taking import take_survey
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,8 @@ def _not_bundled(spec: SurveySpec) -> str:
             f"split={spec.split!r} without data: expected 'heavy-users', or for movies "
             "'heavy-users-smaller-ids'"
         )
-    given, expected = [f"train_share={spec.train_share:g}"], ["train_share 0.1 or 0.5"]
+    shares = " or ".join(f"{share:g}" for share in sorted(SHARES))
+    given, expected = [f"train_share={spec.train_share:g}"], [f"train_share {shares}"]
     if spec.task == "genre":
         given.append(f"genre_draw={spec.draw}")
         expected.append(f"genre_draw from 0 to {GENRE_DRAWS - 1}")

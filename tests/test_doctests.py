@@ -51,5 +51,5 @@ def test_the_examples_of_a_module_print_what_they_show(name):
 
 def test_examples_are_found_in_all_three_folders():
     assert len(SOURCES) >= 31
-    examples = {"cmab_gym.problem", "cmab_gym.agents.make", "cmab_gym.envs_data.surveys.survey"}
+    examples = {"cmab_gym.problem", "cmab_gym.agents.make", "cmab_gym.envs_data.surveys.taking"}
     assert examples <= set(SOURCES)

@@ -22,7 +22,8 @@ from cmab_gym.envs_data.readers.reader import frame_ratings, read_ratings
 from cmab_gym.envs_data.surveys.arms import Arms, genre_arms, listed_arms, most_rated_arms
 from cmab_gym.envs_data.surveys.methods import Method
 from cmab_gym.envs_data.surveys.split import Split
-from cmab_gym.envs_data.surveys.survey import Survey, take_survey
+from cmab_gym.envs_data.surveys.survey import Survey
+from cmab_gym.envs_data.surveys.taking import take_survey
 from cmab_gym.models.histogram import HistogramModel
 
 if TYPE_CHECKING:

@@ -73,10 +73,10 @@ def lines(blocks: Iterable[bytes], what: str) -> Iterator[tuple[int, bytes]]:
 
 
 def first_line(head: bytes, encoding: str = "utf-8") -> tuple[int, str]:
-    """Decode the first line of a file that is not empty.
+    """Decode the first line that is not blank.
 
     Returns:
-        The line's number, and its text: 0 and "" if all are empty.
+        The line's number, and its text: 0 and "" if all are blank.
     """
     text = head.decode(encoding, errors="replace").removeprefix("\ufeff")
     for number, line in enumerate(_LINE_END.split(text), start=1):

@@ -101,6 +101,7 @@ def test_ratings_in_float32_belong_to_a_support_in_float64():
     [
         (np.nan, r"stars\[1\] is nan: expected finite numbers; correct these ratings"),
         (-np.inf, r"stars\[1\] is -inf: expected finite numbers"),
+        ("x", "stars of type ndarray: expected a table of numbers"),
         (1e308, r"stars\[1\] is 1e\+308: expected numbers of size up to 1e\+100; correct"),
     ],
 )

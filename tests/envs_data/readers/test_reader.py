@@ -275,7 +275,7 @@ QUOTED = b"u,t,i,r\n1,x,3,4\n"
         # A quote swallows the rest, or all lines up to the next quote.
         (QUOTED + b'2,"x,3,4\n' + b"3,x,3,4\n" * 50, 3),
         (QUOTED + b'2,"x,3,4\n' + b"3,x,3,4\n" * 50 + b'4,"x,3,4\n' + b"5,x,3,4\n", 3),
-        (QUOTED * 1 + b'2,"a\n\nb",3,4\n' + b'2,"x,3,4\n' + b"3,x,3,4\n" * 50, 6),
+        (QUOTED + b'2,"a\n\nb",3,4\n' + b'2,"x,3,4\n' + b"3,x,3,4\n" * 50, 6),
         (QUOTED + b"2," + b"x" * 40_000_000 + b",3,4\n3,x,3,4\n", 3),  # longer than any buffer
     ],
 )
