@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cmab_gym.arrays import Float32Array, FloatArray
+from cmab_gym.problem import scaled_rewards
 
 UNPULLED_MEAN = 0.5  # the scaled mean of an arm without a pull: the middle of the rewards' interval
 
@@ -92,9 +91,3 @@ def reward_features(values: ArrayLike, reward_bounds: tuple[float, float]) -> Fl
     """
     rows: FloatArray = np.clip(scaled_rewards(np.asarray(values), reward_bounds), 0, 1)
     return rows.reshape(len(rows), -1).astype(np.float32)
-
-
-def scaled_rewards(rewards: Any, reward_bounds: tuple[float, float]) -> Any:
-    """Map rewards in [low, high] to [0, 1], a float or an array; to 0 if only one is possible."""
-    low, high = reward_bounds
-    return (rewards - low) / ((high - low) or 1)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.problem import BanditProblem
+from cmab_gym.problem import BanditProblem, scaled_rewards
 
 LARGEST_JOINT = 256  # joint outcomes; programs over them take up to about 10 seconds
 
 
 @dataclass(frozen=True, eq=False)
 class JointRewards:
-    """N joint outcomes of a problem with finitely many rewards, scaled to an interval of size 1.
+    """N joint outcomes of a problem with finitely many rewards, which are scaled to [0, 1].
 
     Attributes:
         support: float64 (R,), the possible rewards.
@@ -52,9 +52,8 @@ class JointRewards:
                 f"{problem.n_arms} arms of {size} rewards have {n_outcomes:.4g} joint outcomes: "
                 f"expected at most {LARGEST_JOINT}"
             )
-        low, length = problem.reward_bounds[0], problem.reward_range
-        support = (problem.reward_support - low) / length
-        table = (problem.rows.table("the joint distribution") - low) / length
+        support = scaled_rewards(problem.reward_support, problem.reward_bounds)
+        table = scaled_rewards(problem.rows.table("the joint distribution"), problem.reward_bounds)
         axes = np.meshgrid(*given, indexing="ij")
         index = np.stack(axes, axis=-1).reshape(-1, problem.n_arms)
         rewards = support[index]

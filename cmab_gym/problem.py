@@ -354,6 +354,12 @@ def tolerance_of(reward_bounds: tuple[float, float]) -> float:
     return 1e-9 * (high - low) + 1e-14 * max(abs(low), abs(high))
 
 
+def scaled_rewards(rewards: Any, reward_bounds: tuple[float, float]) -> Any:
+    """Map rewards in [low, high] to [0, 1], a float or an array; to 0 if only one is possible."""
+    low, high = reward_bounds
+    return (rewards - low) / ((high - low) or 1)
+
+
 def check_scale(B: float | None) -> None:
     """Check the scale B of a policy.
 

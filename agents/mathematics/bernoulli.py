@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cmab_gym.arrays import FloatArray
-from cmab_gym.features import scaled_rewards
 from cmab_gym.history import History
+from cmab_gym.problem import scaled_rewards
 
 _STEPS = 3  # a fixed number keeps each trial's result independent of the others in its batch
 _TINY = 1e-15

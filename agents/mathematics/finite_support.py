@@ -6,9 +6,8 @@ import numpy as np
 
 from cmab_gym.agents.mathematics.roots import increasing_roots
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
-from cmab_gym.features import scaled_rewards
 from cmab_gym.history import History
-from cmab_gym.problem import BanditProblem
+from cmab_gym.problem import BanditProblem, scaled_rewards
 
 _TINY = 1e-12
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from cmab_gym.agents.mathematics.gamma_draws import standard_gamma
 from cmab_gym.arrays import FloatArray
-from cmab_gym.features import scaled_rewards
 from cmab_gym.history import History
+from cmab_gym.problem import scaled_rewards
 from cmab_gym.streams import TrialStreams
 
 

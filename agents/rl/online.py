@@ -13,8 +13,7 @@ from cmab_gym.agents.one_trial import Copies
 from cmab_gym.agents.rl.extra import stable_baselines3
 from cmab_gym.agents.rl.learner import Learner, MakeModel
 from cmab_gym.agents.rl.settings import TUNED, check_names
-from cmab_gym.features import scaled_rewards
-from cmab_gym.problem import BanditProblem
+from cmab_gym.problem import BanditProblem, scaled_rewards
 
 
 class OnlineTrial:

@@ -33,7 +33,7 @@ class HistogramModel(BanditModel):
     Raises:
         ValueError: a shape does not fit, a count is negative, or an arm has no reward.
 
-    Source: Section 5 of the paper.
+    Source: Section 6.1 of the paper.
 
     Examples:
         >>> problem = BanditProblem(np.array([[[0, 1], [1, 1]], [[1, 1], [0, 1]]]), [0, 1], (0, 1))

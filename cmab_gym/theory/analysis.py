@@ -25,7 +25,7 @@ class Analysis:
         competitive: bool (K,), the arms that the best arm's rewards cannot rule out, and the best
             arm.
 
-    Source: Section 4.1 of the paper, Definitions 2 (phi) and 5 (competitive).
+    Source: Definitions 2 (phi) and 5 (competitive) of the paper, Sections 3.1 and 4.1.
     """
 
     means: FloatArray

@@ -14,7 +14,7 @@ from cmab_gym.models.base import BanditModel
 from cmab_gym.models.independent import IndependentModel
 from cmab_gym.models.reward_laws import NormalLaw
 from cmab_gym.theory.analysis import Analysis
-from cmab_gym.theory.conditions import check_finite_support
+from cmab_gym.theory.conditions import check_finite_support, checked_rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +44,9 @@ class LowerBound:
             float64, of the same shape.
 
         Raises:
-            ValueError: rounds does not hold numbers.
+            ValueError: a T is not a number from 1 to 1e100.
         """
-        regret: FloatArray = self.constant * np.log(checks.numbers("rounds", rounds))
+        regret: FloatArray = self.constant * np.log(checked_rounds(rounds))
         return regret
 
 
@@ -83,11 +83,11 @@ def lai_robbins_bound(model: BanditModel) -> LowerBound:
     check_finite_support(model)
     support, largest = model.problem.reward_support, float(model.means.max())
     for arm in np.flatnonzero(worse):
-        pulls[arm] = 1 / kl_inf(model.reward_pmf[arm], support, largest)
+        pulls[arm] = 1 / k_inf(model.reward_pmf[arm], support, largest)
     return LowerBound(float(pulls @ model.gaps), pulls)
 
 
-def kl_inf(pmf: FloatArray, support: FloatArray, mean: float) -> float:
+def k_inf(pmf: FloatArray, support: FloatArray, mean: float) -> float:
     """Compute K_inf(P, mean), the least KL(P, Q) over Q on the support with a larger mean.
 
     Args:

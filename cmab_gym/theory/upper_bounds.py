@@ -17,7 +17,7 @@ from cmab_gym.arrays import BoolArray, FloatArray
 from cmab_gym.models.base import BanditModel
 from cmab_gym.problem import check_scale, scale_of
 from cmab_gym.theory.analysis import Analysis, analyse
-from cmab_gym.theory.conditions import NoBoundError, check_unique_best_arm
+from cmab_gym.theory.conditions import NoBoundError, check_unique_best_arm, checked_rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +58,9 @@ class UpperBound:
             and T for the best arm. A bound above T is vacuous; it is returned all the same.
 
         Raises:
-            ValueError: a T is below 1.
+            ValueError: a T is not a number from 1 to 1e100.
         """
-        at = _rounds(rounds)
+        at = checked_rounds(rounds)
         bound = np.empty((*at.shape, self.gaps.size))
         for arm, gap in enumerate(self.gaps / self.scale):
             if arm == self.best_arm:
@@ -81,7 +81,7 @@ class UpperBound:
             float64 (...), in the reward's unit.
 
         Raises:
-            ValueError: a T is below 1.
+            ValueError: a T is not a number from 1 to 1e100.
         """
         regret: FloatArray = self.pulls(rounds) @ self.gaps
         return regret
@@ -132,19 +132,20 @@ def first_round(gap: float, n_arms: int) -> float:
     """Find t0: the smallest whole tau >= 2 with gap >= 4 sqrt(2 K ln(tau) / tau).
 
     Args:
-        gap: the smaller of Delta_min and the arm's pseudo-gap, both divided by B; in (0, 1].
+        gap: the smaller of Delta_min and the arm's pseudo-gap, both divided by B, from
+            1e-100 to 1.
         n_arms: K, 2 or more.
 
     Returns:
         t0, a whole number as a float; it may be larger than any realistic number of rounds.
 
     Raises:
-        ValueError: the gap is not above 0, or above 1.
+        ValueError: the gap is not from 1e-100 to 1.
 
     Source: Theorem 1 of the paper.
     """
-    gap = checks.number_between("gap", gap, 0, 1, "divide it by B")
-    level = checks.positive("gap", gap) ** 2 / (32 * n_arms)  # the largest ln(tau) / tau allowed
+    gap = checks.number_between("gap", gap, 1e-100, 1, "divide it by B")  # its square is above 0
+    level = gap**2 / (32 * n_arms)  # the largest ln(tau) / tau allowed
     # tau = -W(-level) / level on the branch of W on which ln(tau) / tau decreases. Below tau = e it
     # increases, but is at least ln(2) / 2 > 1/64, which no gap up to 1 reaches.
     near = np.ceil(-lambertw(-level, -1).real / level) + np.arange(-2, 3)
@@ -166,7 +167,7 @@ def non_competitive_pulls(rounds: ArrayLike, t0: float, n_arms: int) -> FloatArr
     Returns:
         float64 (...).
     """
-    at = _rounds(rounds)
+    at = checked_rounds(rounds)
     start = n_arms * t0
     # Sums of powers are differences of Hurwitz's zeta function, the sums from q on.
     later = np.maximum(zeta(2, start) - zeta(2, np.maximum(at, start - 1) + 1), 0)
@@ -191,7 +192,7 @@ def competitive_pulls(
     Returns:
         float64 (...).
     """
-    at = _rounds(rounds)
+    at = checked_rounds(rounds)
     ucb1 = 8 * np.log(at) / gap**2 + 1 + np.pi**2 / 3
     bound: FloatArray = ucb1 + 2 * n_arms * _sum_of_t_exp(at, smallest_gap**2 / (2 * n_arms))
     return bound
@@ -205,13 +206,6 @@ def _sum_of_t_exp(rounds: FloatArray, rate: float) -> FloatArray:
     # The two terms cancel where the decay is tiny; there the sum is that of t.
     total: FloatArray = np.where(rate * rounds < 1e-7, rounds * (rounds + 1) / 2, closed)
     return total
-
-
-def _rounds(rounds: ArrayLike) -> FloatArray:
-    at = checks.numbers("rounds", rounds)
-    if at.size and not at.min() >= 1:
-        raise ValueError(f"rounds={rounds!r}: expected numbers of at least 1")
-    return at
 
 
 def _check_conditions(model: BanditModel, analysis: Analysis, scale: float) -> None:

@@ -21,10 +21,10 @@ from cmab_gym.features import (
     n_history_features,
     n_pseudo_reward_features,
     reward_features,
-    scaled_rewards,
 )
 from cmab_gym.history import CorrelatedHistory, History
 from cmab_gym.late_rewards import Arrivals, RoundQueue
+from cmab_gym.problem import scaled_rewards
 
 State = TypeVar("State")
 

@@ -11,8 +11,14 @@ from cmab_gym.envs.latent import latent_model
 from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import TabularModel
-from cmab_gym.theory import NoBoundError, analyse, lai_robbins_bound, latent_bound
-from cmab_gym.theory.lower_bounds import kl_inf
+from cmab_gym.theory import (
+    NoBoundError,
+    analyse,
+    c_ucb_bound,
+    lai_robbins_bound,
+    latent_bound,
+)
+from cmab_gym.theory.lower_bounds import k_inf
 
 
 # Gap / kl(mean, best mean): .2 / kl(.4, .6) = .2 / (.2 ln 1.5) = 1 / ln 1.5, and so on.
@@ -34,7 +40,7 @@ def test_the_constants_of_the_papers_tables_are_known(preset, constant, by_hand)
 @given(st.floats(0.01, 0.98), st.floats(0.005, 0.995))
 def test_k_inf_of_two_rewards_is_the_bernoulli_divergence(p, share):
     q = p + share * (1 - p)
-    value = kl_inf(np.array([1 - p, p]), np.array([0.0, 1.0]), q)
+    value = k_inf(np.array([1 - p, p]), np.array([0.0, 1.0]), q)
     assert value == pytest.approx(bernoulli_kl(p, q), rel=1e-7, abs=1e-12)
 
 
@@ -60,14 +66,14 @@ def test_k_inf_is_the_least_divergence(seed):
         options={"maxiter": 500, "ftol": 1e-14},
     )
     assert found.success
-    assert kl_inf(pmf, support, mean) == pytest.approx(found.fun, rel=1e-5)
+    assert k_inf(pmf, support, mean) == pytest.approx(found.fun, rel=1e-5)
 
 
 def test_k_inf_takes_rewards_into_account_that_only_other_arms_give():
     # Arm 1 gives 0 or 1, but 2 is a possible reward: K_inf = max over lambda <= 1/(2 - mu*) of
     # E ln(1 - lambda (R - mu*)), at the end lambda = 2 for mu* = 1.5: .5 ln 4 + .5 ln 2 = 1.5 ln 2.
     model = TabularModel([[1, 0], [2, 1]], [0.5, 0.5])
-    assert kl_inf(model.reward_pmf[1], model.problem.reward_support, 1.5) == pytest.approx(
+    assert k_inf(model.reward_pmf[1], model.problem.reward_support, 1.5) == pytest.approx(
         1.5 * np.log(2)
     )
     assert lai_robbins_bound(model).constant == pytest.approx(1 / (1.5 * np.log(2)))
@@ -85,6 +91,13 @@ def test_the_constant_is_the_sum_over_the_arms_that_are_not_best():
     assert bound.regret([1, np.e]) == pytest.approx([0, bound.constant])
     tie = TabularModel.from_pmf([[0.25, 0.25], [0.25, 0.25]])
     assert lai_robbins_bound(tie).constant == 0
+
+
+@pytest.mark.parametrize("rounds", [0, [10, -1], np.nan, np.inf, None])
+def test_rounds_below_1_or_without_end_are_refused(rounds):
+    for bound in (lai_robbins_bound, c_ucb_bound):
+        with pytest.raises(ValueError, match=r"rounds=.*: expected numbers from 1 to 1e\+100"):
+            bound(tabular_model()).regret(rounds)
 
 
 def test_continuous_rewards_are_refused():

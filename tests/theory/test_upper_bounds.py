@@ -53,6 +53,7 @@ def test_t0_is_the_first_round_that_meets_the_theorems_condition(gap, n_arms):
 
 def test_t0_of_a_tiny_gap_is_found_quickly():
     assert 1e17 < first_round(1e-7, 2) < 1e18
+    assert 1e204 < first_round(1e-100, 2) < 1e206
 
 
 @settings(deadline=None)
@@ -147,10 +148,9 @@ def test_models_without_the_bound_are_refused():
     wide = [[[0, 1], [1, 1]], [[3, 1], [0, 1]]]
     with pytest.raises(NoBoundError, match="are 2 apart, more than B = 1"):
         c_ucb_bound(TabularModel.from_pmf(pmf, pseudo_rewards=wide))
-    with pytest.raises(ValueError, match="rounds=0: expected numbers of at least 1"):
-        c_ucb_bound(model).regret(0)
-    with pytest.raises(ValueError, match="divide it by B"):
-        first_round(2.0, 2)
+    for gap in (2.0, 0.0, np.nan):
+        with pytest.raises(ValueError, match="expected a number from 1e-100 to 1; divide it by B"):
+            first_round(gap, 2)
 
 
 def large_gap(competitive):
