@@ -25,7 +25,7 @@ class ClippedUCB:
     arm says anything about another, the index is that of UCB.
 
     Args:
-        B: size of the interval of rewards, in their unit; None takes the problem's. A larger B
+        B: length of the interval of rewards, in their unit; None takes the problem's. A larger B
             explores more.
 
     Needs: pseudo-rewards in the problem.

@@ -22,7 +22,7 @@ class AnytimeMOSS:
 
     Args:
         alpha: how much to explore, above 0; 1.35 is that of the authors' bound.
-        B: size of the interval of rewards, in their unit; None takes the problem's.
+        B: length of the interval of rewards, in their unit; None takes the problem's.
 
     Cost per round: O(K).
 

@@ -21,7 +21,7 @@ class MOSS:
 
     Args:
         horizon: rounds of a trial; None takes that of the evaluation.
-        B: size of the interval of rewards, in their unit; None takes the problem's.
+        B: length of the interval of rewards, in their unit; None takes the problem's.
 
     Needs: the horizon.
 

@@ -23,7 +23,7 @@ class SubsampledUCB:
     Args:
         arms: the size of the sample, 1 or more; None takes the square root of the horizon.
         horizon: rounds of a trial; None takes that of the evaluation.
-        B: size of the interval of rewards, in their unit; None takes the problem's.
+        B: length of the interval of rewards, in their unit; None takes the problem's.
 
     Needs: the horizon, if arms is None.
 

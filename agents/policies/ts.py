@@ -20,7 +20,7 @@ class TS:
     Index: a draw from Normal(mean_k, beta B / (n_k + 1)); the second parameter is the variance.
 
     Args:
-        B: size of the interval of rewards, in their unit; None takes the problem's.
+        B: length of the interval of rewards, in their unit; None takes the problem's.
         beta: factor of the variance, above 0. A larger one explores more.
 
     Cost per round: O(K), with K normal numbers.

@@ -19,7 +19,7 @@ class UCB:
     Index: mean_k + B sqrt(2 ln t / n_k), with n_k pulls of arm k and t of all arms.
 
     Args:
-        B: size of the interval of rewards, in their unit; None takes the problem's. A larger B
+        B: length of the interval of rewards, in their unit; None takes the problem's. A larger B
             explores more.
 
     Cost per round: O(K).

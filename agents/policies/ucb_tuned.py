@@ -20,7 +20,7 @@ class UCBTuned:
     V_k = variance_k + B^2 sqrt(2 ln t / n_k).
 
     Args:
-        B: size of the interval of rewards, in their unit; None takes the problem's.
+        B: length of the interval of rewards, in their unit; None takes the problem's.
 
     Cost per round: O(K).
 

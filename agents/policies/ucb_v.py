@@ -20,7 +20,7 @@ class UCBV:
     Index: mean_k + sqrt(2 variance_k e / n_k) + 3 c B e / n_k, where e = zeta ln t.
 
     Args:
-        B: size of the interval of rewards, in their unit; None takes the problem's.
+        B: length of the interval of rewards, in their unit; None takes the problem's.
         zeta: how fast exploration grows, above 0; proofs need more than 1.
         c: weight of the term in 1 / n_k, 0 or more.
 

@@ -25,7 +25,7 @@ class ClassUCB:
     excess of the rewards. If all classes are dropped, all are allowed again.
 
     Args:
-        B: size of the interval of rewards, in their unit; None takes the problem's. A larger B
+        B: length of the interval of rewards, in their unit; None takes the problem's. A larger B
             explores more.
         bias: how much the mean of an arm may differ from that of the class, in the reward's unit,
             0 or more.

@@ -29,7 +29,7 @@ class MinUCB:
     Args:
         bias: how much the mean of an arm may differ from that in the survey, in the reward's unit,
             0 or more.
-        B: size of the interval of rewards, in their unit; None takes the problem's. A larger B
+        B: length of the interval of rewards, in their unit; None takes the problem's. A larger B
             explores more.
 
     Needs: `survey_means` in the problem.

@@ -27,7 +27,7 @@ class WarmTS:
         weight: how many pulls the survey counts for, above 0. A larger one trusts it more.
         shrinkage: how many ratings of the mean of all ratings are added to those of each arm, 0 or
             more: see `shrunk_means`.
-        B: size of the interval of rewards, in their unit; None takes the problem's.
+        B: length of the interval of rewards, in their unit; None takes the problem's.
         beta: factor of the variance, above 0. A larger one explores more.
 
     Needs: `survey_means` in the problem. Arms that the survey rates low may never be pulled.

@@ -27,7 +27,7 @@ class UCBN(IndexAgent):
     arm with the best mean of all rewards.
 
     Args:
-        B: size of the interval of rewards, in their unit; None takes the problem's.
+        B: length of the interval of rewards, in their unit; None takes the problem's.
 
     Needs: the rewards of all arms in every round, as `told = "outcomes"` asks for: an environment
     made with draws="rounds". Played by hand, pass them to `update`.

@@ -30,7 +30,7 @@ class UCUCB:
 
     Args:
         epsilon: from 0 to 1, the probability that the confidence set may lack.
-        B: size of the interval of rewards, in their unit; None takes the problem's.
+        B: length of the interval of rewards, in their unit; None takes the problem's.
 
     Needs: a `ToldProblem` with a source: it is told the functions g, as `told = "source"` asks for.
     Where a reward is random given x, g is its mean.

@@ -95,7 +95,7 @@ _POLICIES = (
         _with(lambda h: np.sqrt(2 * np.log(h.t)) / h.pulls),
     ),
     (
-        "B, the size of the interval of rewards, is missing in the bonus",
+        "B, the length of the interval of rewards, is missing in the bonus",
         WrongIndex(lambda h: h.means + np.sqrt(_squared(h))),
     ),
     (

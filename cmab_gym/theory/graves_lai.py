@@ -35,8 +35,8 @@ def graves_lai_bound(model: BanditModel) -> LowerBound:
     The bound holds for the class of all joint distributions over `reward_support`, the same for
     every arm, that respect the pseudo-rewards: what a player knows. Only the arms' own
     distributions in the model matter. Numerically, another arm can be best if its mean can exceed
-    the best arm's by 1e-7 of the size of the rewards' interval, and probabilities up to 1e-7 count
-    as 0.
+    the best arm's by 1e-7 of the length of the rewards' interval, and probabilities up to 1e-7
+    count as 0.
 
     Args:
         model: the bandit, with at most 256 joint outcomes: the number of rewards that the best

@@ -21,7 +21,7 @@ _EQUAL = 1e-7  # means up to this apart count as equal, as a share of the reward
 class JointDistributions:
     """The distributions q over N joint outcomes that respect the pseudo-rewards.
 
-    Rewards are scaled to an interval of size 1. A *pair* is an arm other than the best, and a
+    Rewards are scaled to an interval of length 1. A *pair* is an arm other than the best, and a
     reward that it gives; there are T of them.
 
     Attributes:

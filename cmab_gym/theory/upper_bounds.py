@@ -1,7 +1,7 @@
 """Upper bounds on the pulls and the regret of C-UCB: the paper's Theorems 1 and 2 and Corollary 1.
 
 The paper states them for rewards in [0, 1]. Here gaps are divided by B, the scale of the UCB index,
-which is equivalent: rewards in an interval of size B, divided by B, lie in one of size 1.
+which is equivalent: rewards in an interval of length B, divided by B, lie in one of length 1.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def c_ucb_bound(model: BanditModel, B: float | None = None) -> UpperBound:
 
     Raises:
         ValueError: B is not above 0.
-        NoBoundError: two arms are best; B is less than the size of the interval of rewards or of
+        NoBoundError: two arms are best; B is less than the length of the interval of rewards or of
             an arm's pseudo-rewards, so that Hoeffding's inequality does not apply as in the proofs;
             or a pseudo-reward of the best arm is wrong, so that the arm may be ruled out for ever.
 

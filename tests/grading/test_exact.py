@@ -29,7 +29,7 @@ MISTAKES = {
     "horizon": ("np.log(self.n.sum())", "np.log(self.problem.horizon)", "not the horizon"),
     "factor": ("np.sqrt(2 *", "np.sqrt(", "factor 2"),
     "root": ("np.sqrt(", "(", "square root in the bonus is missing"),
-    "B": ("self.B *", "", "B, the size of the interval"),
+    "B": ("self.B *", "", "B, the length of the interval"),
     "largest reward": ("problem.reward_range", "problem.reward_bounds[1]", "minus the smallest"),
     "log10": ("np.log(", "np.log10(", "to the base 10"),
     "greedy": ("self.B *", "0 *", "bonus is missing"),

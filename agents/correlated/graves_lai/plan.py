@@ -21,7 +21,7 @@ def plan(
 
     Args:
         nearest: the distributions by best arm.
-        rewards: float64 (R,), the possible rewards, in an interval of size 1.
+        rewards: float64 (R,), the possible rewards, in an interval of length 1.
         counts: float64 (n, K, R), how often each arm gave each reward; each arm has some.
         uniform: float64 (n,), numbers in [0, 1) that break ties.
 
