@@ -39,7 +39,7 @@ def load_target(target: str) -> Any:
 
 def _load_module(name: str) -> ModuleType:
     try:
-        with _importable(Path.cwd()):
+        with _importable(""):  # the current folder, if it still exists
             return importlib.import_module(name)
     except ImportError as error:
         raise ValueError(
@@ -65,7 +65,7 @@ def _execute(path: Path, _: int) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with _importable(path.parent):
+        with _importable(str(path.parent)):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
@@ -79,10 +79,10 @@ def _cannot_import(what: object, error: BaseException) -> ValueError:
 
 
 @contextmanager
-def _importable(folder: Path) -> Iterator[None]:
+def _importable(folder: str) -> Iterator[None]:
     """Let imports find modules in a folder, as Python does for a script."""
-    sys.path.insert(0, str(folder))
+    sys.path.insert(0, folder)
     try:
         yield
     finally:
-        sys.path.remove(str(folder))
+        sys.path.remove(folder)

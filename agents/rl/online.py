@@ -59,7 +59,8 @@ class OnlineAgent(Copies):
     Args:
         settings: "tuned", the values in `cmab_gym.agents.rl.settings`; or "default", those of
             stable-baselines3.
-        horizon: rounds of a trial, for schedules such as that of DQN's exploration.
+        horizon: rounds of a trial, for schedules such as that of DQN's exploration. An evaluation
+            does not change it.
         overrides: keyword arguments of the algorithm's class in stable-baselines3, which override
             the settings.
 

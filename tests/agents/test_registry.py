@@ -142,6 +142,19 @@ def test_a_file_may_have_any_name_and_import_others_in_its_folder(tmp_path):
     assert [agent.make().arm for agent in agents] == [0, 7]
 
 
+def test_a_module_in_the_current_folder_is_found(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "of_the_current_folder.py").write_text(MY_FILE)
+    assert isinstance(make_agent("of_the_current_folder:MyAgent"), Copies)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the current folder cannot be deleted")
+def test_a_built_in_agent_needs_no_current_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    assert isinstance(make_agent("ucb"), IndexAgent)
+
+
 def test_an_agent_may_be_given_as_a_class_or_an_instance():
     assert isinstance(agent_factory(UCB)(), IndexAgent)
     assert isinstance(agent_factory(TS(beta=2))(), IndexAgent)
