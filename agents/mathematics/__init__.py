@@ -1,1 +1,1 @@
-"""Mathematics that several agents share: divergences, roots and random numbers."""
+"""Mathematics that agents share: divergences, roots, random numbers and linear programs."""

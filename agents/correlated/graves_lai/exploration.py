@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cmab_gym.agents.correlated.graves_lai.nearest import NearestDistributions, divergences
-from cmab_gym.agents.correlated.tightened.dual_simplex import maximise
+from cmab_gym.agents.mathematics.dual_simplex import maximise
 from cmab_gym.arrays import FloatArray
 
 _CUTS = 12  # rounds of cuts

@@ -4,8 +4,7 @@
 - `trial_bounds`: `TrialBounds`, these averages in every trial;
 - `kept_vectors`: `KeptVectors`, the vectors that each trial keeps, and when new ones are due;
 - `vectors`: `TightenedVectors`, the vectors of pseudo-rewards of a problem, shared by the trials;
-- `pairs` and `all_arms`: the linear programs behind the vectors, with two arms or all of them;
-- `dual_simplex`: solves many small programs at once.
+- `pairs` and `all_arms`: the linear programs behind the vectors, with two arms or all of them.
 """
 
 from cmab_gym.agents.correlated.tightened.agent import TightenedCBandit

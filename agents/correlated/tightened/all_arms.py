@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from cmab_gym.agents.correlated.tightened.pairs import LEAST_SLACK, SLACK_PRICE
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
-
-_PRICE = 1e4  # cost of a unit of slack, in reward ranges; larger than any dual value
-_SLACK = 1e-7  # a slack up to here is the solver's rounding
 
 
 class AllArmsPrograms:
@@ -88,7 +86,7 @@ class _Programs:
         slack = rows.n_variables - 1
         objective = np.zeros(others.size * rows.n_variables)
         objective[marginal_of(others[:, None])] = rewards
-        objective[first + slack] = -_PRICE * problem.reward_range
+        objective[first + slack] = -SLACK_PRICE * problem.reward_range
         # E[R_other - s; R_given = r] is at most the slack.
         s = problem.pseudo_rewards[arms[:, rows.other], arms[:, rows.given], rows.reward]
         excess = rewards - s[:, :, None]
@@ -122,7 +120,7 @@ class _Programs:
             raise RuntimeError(f"HiGHS: {solution.message}")
         duals = -(solution.lower.marginals + solution.upper.marginals)[self.known]
         vectors = np.insert(duals, self.given, self.rewards, axis=0)
-        return vectors, np.insert(solution.x[self.slack] <= _SLACK, self.given, True)
+        return vectors, np.insert(solution.x[self.slack] <= LEAST_SLACK, self.given, True)
 
 
 @dataclass(frozen=True, eq=False)

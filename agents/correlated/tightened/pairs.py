@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cmab_gym.agents.correlated.tightened.dual_simplex import maximise
+from cmab_gym.agents.mathematics.dual_simplex import maximise
 from cmab_gym.arrays import BoolArray, FloatArray, IntArray
 from cmab_gym.problem import BanditProblem
 
-_PRICE = 1e4  # cost of a unit of slack, in reward ranges; larger than any dual value
-_SLACK = 1e-7  # a slack up to here is the solver's rounding
+SLACK_PRICE = 1e4  # of a unit of slack, in reward ranges; larger than any dual value
+LEAST_SLACK = 1e-7  # a slack up to here is the solver's rounding
 _TIE = 1e-9  # added to the objective, so that no two bases are equally good
 _TOGETHER = 256  # programs solved at once: their tableaus fit into the processor's cache
 
@@ -55,7 +55,7 @@ class PairPrograms:
             some = _Programs.of(self.problem, given[row], other)
             prices, slack = some.solve(marginals[row])
             vectors[row, other] = some.vectors(prices)
-            feasible[row, other] = slack <= _SLACK
+            feasible[row, other] = slack <= LEAST_SLACK
         return vectors, feasible
 
 
@@ -107,7 +107,7 @@ class _Programs:
         tableau[:, prices, n_joint] = -1
         tableau[:, prices, n_joint + 1 + np.arange(2 * n_rewards)] = 1
         joint[:, -1] = self.rewards + _TIE * _spread(n_joint).reshape(n_rewards, n_rewards)
-        tableau[:, -1, n_joint] = -_PRICE
+        tableau[:, -1, n_joint] = -SLACK_PRICE
         tableau[:, -1, n_joint + 1 : -1] = -_TIE * _spread(2 * n_rewards)
         # The first basis: arm l always gives its largest reward, and no pseudo-reward is binding.
         first = np.arange(n_rewards) * n_rewards + n_rewards - 1
