@@ -6,6 +6,8 @@ import importlib
 import random
 from types import ModuleType
 
+from cmab_gym.extras import how_to_install
+
 
 def stable_baselines3() -> ModuleType:
     """Import stable-baselines3.
@@ -18,7 +20,7 @@ def stable_baselines3() -> ModuleType:
         return importlib.import_module("stable_baselines3")
     except ImportError as error:
         raise ValueError(
-            f"reinforcement learning needs the extra `rl` ({error}): pip install 'cmab-gym[rl]'"
+            f"reinforcement learning needs the extra `rl` ({error}): {how_to_install('rl')}"
         ) from error
     finally:
         random.setstate(state)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cmab_gym.cli.errors import UsageError
+from cmab_gym.extras import how_to_install
 from cmab_gym.text import write
 
 SHELLS = ("bash", "zsh", "tcsh")
@@ -23,7 +24,7 @@ class PrintCompletion(argparse.Action):
             import shtab
         except ImportError as error:
             raise UsageError(
-                f"{option} needs shtab ({error}): pip install 'cmab-gym[completion]'"
+                f"{option} needs shtab ({error}): {how_to_install('completion')}"
             ) from error
         # Imported only here, since the parser imports this module.
         from cmab_gym.envs.registration import ENVIRONMENTS

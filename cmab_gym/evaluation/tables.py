@@ -13,9 +13,10 @@ from cmab_gym.evaluation.identify import Identification
 from cmab_gym.evaluation.results.results import Results, short_labels
 
 PAIRS_LEGEND = (
-    "The intervals of all pairs hold together with probability 95 % (Bonferroni); p is corrected "
-    "for all pairs (Holm); differences as large as in the last column are shown with a power of "
-    "80 %."
+    "Difference and ratio: mean regret of the first agent minus, or over, that of the second. "
+    "Wins: share of trials in which the first has less regret. The intervals of all pairs hold "
+    "together with probability 95 % (Bonferroni); p is corrected for all pairs (Holm); differences "
+    "as large as in the last column are shown with a power of 80 %."
 )
 
 

@@ -48,6 +48,7 @@ class Chart:
         description: the text alternative.
         specs: Vega-Lite specifications by the axes that are logarithmic: "", "x", "y" or "xy".
         data: the rows that they draw, by name; "agents" has the index and the name of each agent.
+        marks: "lines", "boxes" or "points", for the legend.
         agents: indices of the agents in it.
         log_axes: what the axes that can be logarithmic show, by "x" and "y".
         log: those that are logarithmic at first.
@@ -56,6 +57,7 @@ class Chart:
     description: str
     specs: Mapping[str, Mapping[str, Any]]
     data: Mapping[str, Rows]
+    marks: str
     agents: Sequence[int]
     log_axes: Mapping[str, str]
     log: str = ""
@@ -113,7 +115,7 @@ def curves(
     }
     description = f"Line chart: {axis} of each agent, mean over trials, by round."
     data = {"agents": agent_rows(names), "curves": rows}
-    return Chart(description, specs, data, [*values], {"x": "rounds", "y": what})
+    return Chart(description, specs, data, "lines", [*values], {"x": "rounds", "y": what})
 
 
 def distributions(names: Sequence[str], final: Sequence[FloatArray], axis: str, most: int) -> Chart:
@@ -143,7 +145,7 @@ def distributions(names: Sequence[str], final: Sequence[FloatArray], axis: str, 
         "lines from the 5 % to the 95 % quantile."
     )
     data = {"agents": agent_rows(names), "boxes": boxes, "ticks": ticks}
-    return Chart(description, specs, data, range(len(final)), {"x": "regret"})
+    return Chart(description, specs, data, "boxes", range(len(final)), {"x": "regret"})
 
 
 def pulls(names: Sequence[str], arms: Sequence[str], mean_pulls: Mapping[int, FloatArray]) -> Chart:
@@ -166,7 +168,7 @@ def pulls(names: Sequence[str], arms: Sequence[str], mean_pulls: Mapping[int, Fl
     }
     specs = {axes: _pulls_spec(len(names), len(arms), bool(axes)) for axes in ("", "x")}
     description = "Dot plot: mean pulls of each arm by each agent."
-    return Chart(description, specs, data, [*mean_pulls], {"x": "pulls"}, log="x")
+    return Chart(description, specs, data, "points", [*mean_pulls], {"x": "pulls"}, log="x")
 
 
 @cache
@@ -347,7 +349,12 @@ def _finished(chart: Any, n_agents: int, height: int) -> dict[str, Any]:
         .properties(width="container", height=height)
         .configure(background="transparent", font="system-ui, sans-serif")
         .configure_axis(
-            **ink, gridOpacity=0.15, labelFontSize=12, titleFontSize=12, titleFontWeight="normal"
+            **ink,
+            gridOpacity=0.15,
+            labelFontSize=12,
+            labelSeparation=8,
+            titleFontSize=12,
+            titleFontWeight="normal",
         )
         .configure_view(stroke=None)
         .to_dict()

@@ -16,6 +16,7 @@ from typing import Any
 from cmab_gym.evaluation.comparison.compare import by_environment
 from cmab_gym.evaluation.results.results import Results, listed
 from cmab_gym.evaluation.tables import PAIRS_LEGEND
+from cmab_gym.extras import how_to_install
 from cmab_gym.files import write_whole
 from cmab_gym.report.charts import COLOURS, DASHES, SHAPES
 from cmab_gym.report.sections import Section, section_of
@@ -62,7 +63,7 @@ def _check_extra() -> None:
             import_module(package)
     except ImportError as error:
         raise ValueError(
-            f"reports need the extra `report` ({error}): pip install 'cmab-gym[report]'"
+            f"reports need the extra `report` ({error}): {how_to_install('report')}"
         ) from error
 
 

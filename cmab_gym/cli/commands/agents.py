@@ -13,6 +13,7 @@ from cmab_gym.cli.documents import print_document
 from cmab_gym.cli.errors import OK
 from cmab_gym.cli.options import add_json
 from cmab_gym.cli.printing import print_table, say
+from cmab_gym.extras import how_to_install
 
 _DEFAULTS = "parameters and their defaults"
 
@@ -44,7 +45,7 @@ def run(_: argparse.Namespace) -> int:
         extras.setdefault(getattr(cls, "extra", ""), []).append(name)
     for extra, own in extras.items():
         if extra:
-            say(f"\n{', '.join(own)}: need the extra {extra}: pip install 'cmab-gym[{extra}]'")
+            say(f"\n{', '.join(own)}: need the extra {extra}: {how_to_install(extra)}")
     print_document(
         "agents",
         {

@@ -21,6 +21,7 @@ from cmab_gym.evaluation.playing.batch import Batch, run_batch
 from cmab_gym.evaluation.playing.progress import OnBatch
 from cmab_gym.evaluation.results.agent_run import AgentRun
 from cmab_gym.evaluation.workers.local import ended, run_in_processes
+from cmab_gym.extras import how_to_install
 from cmab_gym.user_code import is_of_user
 from cmab_gym.versions import version_of
 
@@ -73,7 +74,7 @@ def _client(address: str) -> Client:
         from distributed.comm import get_address_host_port
     except ImportError as error:
         raise ValueError(
-            f"scheduler={address!r} needs Dask ({error}): pip install 'cmab-gym[distributed]'"
+            f"scheduler={address!r} needs Dask ({error}): {how_to_install('distributed')}"
         ) from error
     client = Client.__new__(Client)  # so that a client that cannot connect can be closed
     try:
