@@ -236,8 +236,9 @@ _CELLS = st.one_of(
 
 def _table_of_cells(path: Path) -> Target:
     """Draw tables of odd cells, and how they are written and read."""
+    odd, plain = st.lists(_CELLS, min_size=2, max_size=5), st.sampled_from(["1", "2", "5", "007"])
     tables = st.tuples(
-        st.lists(st.lists(_CELLS, min_size=2, max_size=5), min_size=1, max_size=6),
+        st.lists(odd | st.lists(plain, min_size=4, max_size=4), min_size=1, max_size=6),
         st.sampled_from([",", ";", "\t", "::", "|"]),
         st.sampled_from(["", "user_id,book_id,rating\n", "userId,movieId,rating,timestamp\n"]),
         st.sampled_from(["", '"']),
@@ -245,15 +246,18 @@ def _table_of_cells(path: Path) -> Target:
         st.sampled_from(["raise", "skip"]),
         st.sampled_from(["utf-8", "utf-16", "latin-1"]),
         st.sampled_from(["category", "time", "segment_by", ""]),
+        st.sampled_from(['"', "", ";"]),
+        st.sampled_from(["", "\\", "|"]),
     )
 
     def read(drawn: Any) -> None:
-        rows, separator, header, quote, end, on_error, encoding, other = drawn
+        rows, separator, header, quote, end, on_error, encoding, other, mark, escape = drawn
         lines = [separator.join(f"{quote}{cell}{quote}" for cell in row) for row in rows]
         text = header.replace(",", separator).replace("\n", end) + end.join(lines)
         path.write_bytes(text.encode(encoding, "replace"))
         columns = header.strip().split(",") if header else [0, 1, 2, 3]
         given = {"separator": separator, "encoding": encoding, "on_error": on_error}
+        given |= {"quote": mark, "escape": escape}
         if other:
             given[other] = columns[-1]
         read_ratings(path, ReadOptions(*columns[:3], **given))

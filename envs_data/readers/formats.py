@@ -52,9 +52,17 @@ def find_layout(files: Files, options: ReadOptions) -> Layout:
     """Find the ratings among files: the table with the named columns, or else a known format.
 
     Raises:
-        ValueError: no table or more than one is found, or a named column is missing.
+        ValueError: no table or more than one is found, a named column is missing, or a mark of
+            quotes is a part of the separator.
     """
     layout = find_table(files, options) if options.columns else _known(files, options)
+    for name, mark in (("quote", options.quote), ("escape", options.escape)):
+        if layout.kind == "csv" and mark and mark in layout.delimiter:
+            raise ValueError(
+                f"{name}={mark!r} with the separator {layout.delimiter!r} of "
+                f"{files.title(layout.name)}: expected different characters; pass another, or "
+                "quote='' if no field is quoted"
+            )
     return replace(
         layout,
         encoding=options.encoding,

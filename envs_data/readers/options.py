@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -61,14 +62,16 @@ class ReadOptions:
         object.__setattr__(self, "separator", _separator(self.separator))
         object.__setattr__(self, "not_rated", _numbers(self.not_rated))
         try:
-            "x".encode(self.encoding)
+            "x".encode(self.encoding).decode(self.encoding, errors="replace")
         except (LookupError, TypeError, ValueError) as error:
             raise ValueError(
                 f"encoding={self.encoding!r}: expected one that Python knows, such as 'latin-1', "
                 "'cp1252' or 'utf-16'"
             ) from error
-        kinds = {isinstance(column, int) for column in self.columns.values()}
-        if len(kinds) > 1:
+        given = self.columns.values()
+        if len({isinstance(each, int) for each in given}) > 1 or any(
+            isinstance(each, bool) for each in given
+        ):
             raise ValueError(
                 f"columns {self.columns}: expected only names, or, for a file without a header, "
                 "only positions, counted from 0"
@@ -144,8 +147,8 @@ def _separator(value: Any) -> str:
     separator = value.replace("\\t", "\t") if isinstance(value, str) else None
     if separator is None or len(separator.encode()) > _LONGEST_SEPARATOR or "\n" in separator:
         raise ValueError(
-            f"separator={value!r}: expected up to {_LONGEST_SEPARATOR} characters, such as ';' or "
-            "'::'"
+            f"separator={value!r}: expected up to {_LONGEST_SEPARATOR} bytes in UTF-8, such as ';' "
+            "or '::'"
         )
     return separator
 
@@ -153,8 +156,11 @@ def _separator(value: Any) -> str:
 def _numbers(value: Any) -> tuple[float, ...]:
     several = value if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
     try:
-        return tuple(float(each) for each in several)
+        numbers = tuple(float(each) for each in several)
     except (TypeError, ValueError, OverflowError):
+        numbers = (math.nan,)
+    if not all(map(math.isfinite, numbers)):
         raise ValueError(
             f"not_rated={value!r}: expected a number, or a list of numbers, such as [0, -1]"
-        ) from None
+        )
+    return numbers

@@ -264,6 +264,21 @@ def test_quotes_escapes_and_separators_can_be_chosen(tmp_path):
     assert read_ratings(path, replace(OPTIONS, separator=r"\t")).item_ids.tolist() == ["2,2"]
 
 
+@pytest.mark.parametrize(
+    ("marks", "message"),
+    [
+        ({"quote": ","}, "quote=',' with the separator ',' of .*r.csv: expected different"),
+        ({"separator": '""'}, "quote='\"' with the separator '\"\"'"),
+        ({"quote": "'", "escape": ","}, "escape=',' with the separator ','"),
+    ],
+)
+def test_a_separator_with_a_mark_of_quotes_is_refused(marks, message, tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("u,i,r\n1,2,3\n".replace(",", marks.get("separator", ",")))
+    with pytest.raises(ValueError, match=message):
+        read_ratings(path, replace(OPTIONS, **marks))
+
+
 @pytest.mark.parametrize("value", [99, [99, -1]])
 def test_values_that_mean_no_rating_are_left_out(value, tmp_path):
     path = tmp_path / "r.csv"
@@ -312,13 +327,16 @@ def test_the_table_with_the_named_columns_is_found_in_an_archive_or_folder(membe
     ("options", "message"),
     [
         ({"user": 0, "item": "i"}, "expected only names, or, .* only positions"),
-        ({"separator": "::::::"}, "separator='::::::': expected up to 4 characters"),
+        ({"user": True, "item": 1}, "'user': True.*: expected only names, or, .* only positions"),
+        ({"separator": "::::::"}, "separator='::::::': expected up to 4 bytes"),
         ({"separator": 3}, "separator=3: expected"),
         ({"encoding": "klingon"}, "encoding='klingon': expected one that Python knows"),
         ({"encoding": "hex"}, "encoding='hex': expected one that Python knows"),
+        ({"encoding": "idna"}, "encoding='idna': expected one that Python knows"),
         ({"quote": "''"}, "quote=\"''\": expected one ASCII character"),
         ({"escape": "é"}, "escape='é': expected one ASCII character"),
         ({"not_rated": "none"}, "not_rated='none': expected a number"),
+        ({"not_rated": [0, np.nan]}, r"not_rated=\[0, nan\]: expected a number"),
         ({"on_error": "ignore"}, "unknown on_error 'ignore'"),
     ],
 )
