@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cmab_gym import arrays
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 from cmab_gym.text import quoted
 
@@ -121,6 +122,15 @@ def numbers(name: str, value: Any) -> FloatArray:
     except (TypeError, ValueError, OverflowError) as error:
         message = f"{name} of type {type(value).__name__}: expected a table of numbers ({error})"
         raise ValueError(message) from None
+
+
+def read_only(name: str, value: Any) -> FloatArray:
+    """Return a copy of value as a float64 array that can never be written to.
+
+    Raises:
+        ValueError: as for `numbers`.
+    """
+    return arrays.read_only(numbers(name, value))
 
 
 def increasing(name: str, value: Any, at_least: int = 1) -> FloatArray:

@@ -33,7 +33,7 @@ def pull_histories(draw, model, max_rounds=60):
 
 
 def any_problem(n_arms, reward_bounds):
-    """A problem with these bounds and one bin, whose table says nothing."""
+    """Return a problem with these bounds and one bin, whose table says nothing."""
     low, high = reward_bounds
     if low == high:
         return BanditProblem(np.full((n_arms, n_arms, 1), high), [high], reward_bounds)

@@ -117,7 +117,7 @@ class IndependentEnv(BanditEnv):
 
     Reward:
         "normal": continuous. Rewards more than 6 sigma beyond the interval of the means are
-        clipped, at most one in 10^9, so that `reward_bounds` holds them all; an agent that needs
+        clipped, at most two in 10^9, so that `reward_bounds` holds them all; an agent that needs
         the size of the noise should read `reward_sigma`, not the bounds. The interval of means is
         that of the given means, and (-4, 4) for drawn means, which tells nothing about them.
         "student": like "normal", but with heavy tails (Student's t distribution). All but one in

@@ -10,7 +10,7 @@ from cmab_gym import checks
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.models.presets import TABULAR
-from cmab_gym.models.tabular import TabularModel
+from cmab_gym.models.tabular import TabularModel, outcomes_of
 
 
 def tabular_model(
@@ -23,20 +23,24 @@ def tabular_model(
     pseudo_lower_bounds: ArrayLike | None = None,
 ) -> TabularModel:
     """Build the model of `CMAB-Tabular-v0`; the arguments are those of `TabularEnv`."""
-    if pmf is not None and preset is not None:
-        raise ValueError(f"preset={preset!r} and a pmf: expected one of them; leave one out")
+    outcomes: ArrayLike
+    probabilities: ArrayLike
     if pmf is not None:
-        return TabularModel.from_pmf(
-            pmf, supports, pseudo_rewards, reward_bounds, allow_invalid, pseudo_lower_bounds
-        )
-    if supports is not None:
-        raise ValueError("supports without a pmf: expected both, or only a preset")
-    name = checks.choice("preset", preset or "table1-a", TABULAR)
-    chosen = TABULAR[name]
-    table = chosen.pseudo_rewards if pseudo_rewards is None else pseudo_rewards
-    lower = chosen.pseudo_lower_bounds if pseudo_lower_bounds is None else pseudo_lower_bounds
+        if preset is not None:
+            raise ValueError(f"preset={preset!r} and a pmf: expected one of them; leave one out")
+        outcomes, probabilities = outcomes_of(pmf, supports)
+    else:
+        if supports is not None:
+            raise ValueError("supports without a pmf: expected both, or only a preset")
+        name = checks.choice("preset", "table1-a" if preset is None else preset, TABULAR)
+        chosen = TABULAR[name]
+        outcomes, probabilities = chosen.outcomes, chosen.probabilities
+        if pseudo_rewards is None:
+            pseudo_rewards = chosen.pseudo_rewards
+        if pseudo_lower_bounds is None:
+            pseudo_lower_bounds = chosen.pseudo_lower_bounds
     return TabularModel(
-        chosen.outcomes, chosen.probabilities, table, reward_bounds, allow_invalid, lower
+        outcomes, probabilities, pseudo_rewards, reward_bounds, allow_invalid, pseudo_lower_bounds
     )
 
 

@@ -166,6 +166,13 @@ def flat(values: AnyArray) -> array[Any]:
     return array(values.dtype.char, values.tobytes())
 
 
-def numbered(prefix: str, count: int) -> tuple[str, ...]:
-    """Return the names "prefix 0", "prefix 1", ..."""
-    return tuple(f"{prefix} {i}" for i in range(count))
+def names_of_arms(given: Sequence[str], n_arms: int) -> tuple[str, ...]:
+    """Return the names of the arms: those given, or "arm 0", "arm 1", ... if none are.
+
+    Raises:
+        ValueError: there is not one name for each arm.
+    """
+    names = tuple(given) or tuple(f"arm {arm}" for arm in range(n_arms))
+    if len(names) != n_arms:
+        raise ValueError(f"arm_names holds {len(names)} names: expected {n_arms}, one for each arm")
+    return names

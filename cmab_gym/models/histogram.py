@@ -12,7 +12,7 @@ from numpy.random import Generator
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.models.base import BanditModel, Pull, flat, numbered
+from cmab_gym.models.base import BanditModel, Pull, flat, names_of_arms
 from cmab_gym.problem import BanditProblem
 
 
@@ -31,7 +31,8 @@ class HistogramModel(BanditModel):
         provenance: the origin of the counts, as values of JSON.
 
     Raises:
-        ValueError: a shape does not fit, a count is negative, or an arm has no reward.
+        ValueError: a shape does not fit, a count is negative, an arm has no reward, or there is not
+            one name for each arm.
 
     Source: Section 6.1 of the paper.
 
@@ -53,14 +54,14 @@ class HistogramModel(BanditModel):
     _support: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
-        counts, problem = read_only(self.counts), self.problem
+        counts, problem = checks.read_only("counts", self.counts), self.problem
         shape = (problem.n_arms, problem.reward_support.size)
         if counts.shape != shape:
             raise ValueError(f"counts has shape {counts.shape}: expected (K, R) = {shape}")
         checks.moderate("counts", counts)
         if counts.min() < 0:
             raise ValueError(f"counts has the negative entry {counts.min():g}: expected at least 0")
-        names = tuple(self.arm_names) or numbered("arm", shape[0])
+        names = names_of_arms(self.arm_names, shape[0])
         totals = counts.sum(axis=1, keepdims=True)
         if totals.min() == 0:
             arm = int(totals.argmin())

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, read_only
-from cmab_gym.models.base import numbered
+from cmab_gym.models.base import names_of_arms
 from cmab_gym.models.drawn_rewards import DrawnRewards, rounds_per_draw
 from cmab_gym.models.reward_laws import RewardLaw
 from cmab_gym.problem import BanditProblem
@@ -26,11 +26,12 @@ class IndependentModel(DrawnRewards):
     Args:
         law: the distributions of the arms' rewards.
         bins: the number of bins of equal size into which the player's table divides continuous
-            rewards; ignored if rewards are finitely many.
+            rewards; ignored if there are finitely many rewards.
         arm_names: K names; if empty, the arms are numbered.
 
     Raises:
-        ValueError: `bins` is not a whole number of at least 1.
+        ValueError: `bins` is not a whole number of at least 1, or there is not one name for each
+            arm.
 
     Examples:
         >>> from cmab_gym.models.reward_laws import FiniteLaw
@@ -68,7 +69,7 @@ class IndependentModel(DrawnRewards):
         store(self, "problem", problem)
         store(self, "means", law.means)
         store(self, "reward_pmf", read_only(law.probabilities(edges)))
-        store(self, "arm_names", tuple(self.arm_names) or numbered("arm", n_arms))
+        store(self, "arm_names", names_of_arms(self.arm_names, n_arms))
         store(self, "rounds_per_draw", rounds_per_draw(n_arms))
 
     def draw(self, rng: Generator, rounds: int) -> AnyArray:

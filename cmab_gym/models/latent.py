@@ -12,13 +12,11 @@ from numpy.random import Generator, default_rng
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, read_only
-from cmab_gym.models.base import numbered
+from cmab_gym.models.base import names_of_arms
 from cmab_gym.models.drawn_rewards import DrawnRewards, rounds_per_draw
 from cmab_gym.models.latent_bounds import Bound, Cells, values_of
 from cmab_gym.problem import BanditProblem
 from cmab_gym.pseudo_rewards import set_own_rewards
-
-__all__ = ["Bound", "LatentModel", "ScaledBeta"]
 
 _X_QUANTILES, _REWARD_QUANTILES = 20_000, 16  # midpoints for expectations over X, and given X
 _SAMPLES, _GRID_SAMPLES = 1_000_000, 20_000  # draws in their place for a sampler without quantiles
@@ -77,7 +75,7 @@ class LatentModel(DrawnRewards):
 
     Raises:
         ValueError: the range of X is unbounded, a lower bound is above its upper bound, a value is
-            not finite, or the functions are not one of each kind per arm.
+            not finite, or there is not one function of each kind, and one name, for each arm.
 
     Source: Section 2.3 of the paper; soft bounds from its Remark 4.
 
@@ -140,7 +138,7 @@ class LatentModel(DrawnRewards):
         store(self, "bins", bins)
         store(self, "_x_range", x_range)
         store(self, "problem", BanditProblem(table, (edges[:-1] + edges[1:]) / 2, bounds, edges))
-        store(self, "arm_names", tuple(self.arm_names) or numbered("arm", len(self.lower)))
+        store(self, "arm_names", names_of_arms(self.arm_names, len(self.lower)))
         store(self, "means", read_only(self._mean_rewards()))
         store(self, "reward_pmf", read_only(self._bin_probabilities()))
 
@@ -196,23 +194,24 @@ class LatentModel(DrawnRewards):
 
     def exact_expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K) of s_{l,k}(r) without bins: see `BanditModel`."""
-        bounds = self.problem.reward_bounds
-        # Computed again: two numbers for each arm and cell are 10 MB for three arms.
-        cells = Cells.over(self._x_range, self.lower, self.upper).within(bounds)
+        cells = self._cells()
         phi = np.empty((self.n_arms, self.n_arms))
         for k, points in enumerate(np.sort(self._grid(), axis=1)):
             phi[:, k] = cells.given_arm(k, points, points).mean(axis=1)
-        phi = _soften(phi, bounds[1], self.delta)
+        phi = _soften(phi, self.problem.reward_bounds[1], self.delta)
         np.fill_diagonal(phi, self.means)
         return phi
 
     def source_rewards(self) -> FloatArray:
         """Return the bounds in 100 cells of X of equal size: see `BanditModel.source_rewards`."""
-        bounds = self.problem.reward_bounds
-        cells = Cells.over(self._x_range, self.lower, self.upper).within(bounds)
+        cells = self._cells()
         shape = (self.n_arms, _SOURCE_CELLS, -1)
         low, high = cells.low.reshape(shape).min(axis=2), cells.high.reshape(shape).max(axis=2)
         return np.stack([low, high])
+
+    def _cells(self) -> Cells:
+        # Computed again and not kept: two numbers for each arm and cell are 10 MB for three arms.
+        return Cells.over(self._x_range, self.lower, self.upper).within(self.problem.reward_bounds)
 
     def _mean_rewards(self) -> FloatArray:
         lower, upper = self._at(self._quantiles)
@@ -284,16 +283,20 @@ def default_bins(n_arms: int) -> int:
 
 
 def _range_of(latent: Any, latent_range: tuple[float, float] | None) -> tuple[float, float]:
+    wrong = ValueError(
+        f"latent={latent!r}: expected a frozen scipy.stats distribution, such as beta(2, 5), or a "
+        "function of (generator, size)"
+    )
     if not callable(latent) and not hasattr(latent, "rvs"):
-        raise ValueError(
-            f"latent={latent!r}: expected a frozen scipy.stats distribution, such as beta(2, 5), "
-            "or a function of (generator, size)"
-        )
+        raise wrong
     if not hasattr(latent, "support"):
         if latent_range is None:
             raise ValueError("latent is a sampler: expected latent_range=(low, high) of its values")
         return checks.interval("latent_range", latent_range)
-    low, high = (float(end) for end in latent.support())
+    try:
+        low, high = (float(end) for end in latent.support())
+    except TypeError:  # beta without its parameters
+        raise wrong from None
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(
             f"the latent source ranges over ({low:g}, {high:g}): expected finite low < high; "

@@ -10,12 +10,12 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from cmab_gym import checks
-from cmab_gym.arrays import FloatArray, read_only
+from cmab_gym.arrays import BoolArray, FloatArray, read_only
 from cmab_gym.models.base import thresholds_of
 
 Arm: TypeAlias = int | slice
 # Normal rewards are clipped this many standard deviations beyond the outermost means, which moves
-# one reward in 10^9 at most, and a mean by less than 10^-9 standard deviations.
+# two rewards in 10^9 at most, and a mean by less than 10^-9 standard deviations.
 _STANDARD_DEVIATIONS = 6.0
 
 
@@ -69,12 +69,10 @@ class NormalLaw(RewardLaw):
     def __init__(
         self, means: ArrayLike, sigma: float, means_within: tuple[float, float] | None = None
     ) -> None:
-        self.means = _means(means, -checks.LARGEST, checks.LARGEST)
+        self.means = _means(means)
         self.sigma = checks.positive("sigma", sigma, "it is a standard deviation")
         self.reward_sigma = self.sigma
-        low, high = means_within or (float(self.means.min()), float(self.means.max()))
-        room = _STANDARD_DEVIATIONS * self.sigma
-        self.reward_bounds = low - room, high + room
+        self.reward_bounds = _around(self.means, means_within, _STANDARD_DEVIATIONS * self.sigma)
 
     def draw(self, rng: Generator, arm: Arm, size: tuple[int, ...]) -> FloatArray:
         """Draw rewards: see `RewardLaw.draw`."""
@@ -112,7 +110,7 @@ class StudentLaw(RewardLaw):
     ) -> None:
         from scipy.special import stdtrit
 
-        self.means = _means(means, -checks.LARGEST, checks.LARGEST)
+        self.means = _means(means)
         sigma = checks.positive("sigma", sigma, "it is a standard deviation")
         self._freedom = checks.positive("freedom", freedom)
         if not freedom > 2:
@@ -122,8 +120,7 @@ class StudentLaw(RewardLaw):
             )
         self._scale = sigma * ((self._freedom - 2) / self._freedom) ** 0.5
         room = -float(stdtrit(self._freedom, 0.5e-9)) * self._scale
-        low, high = means_within or (float(self.means.min()), float(self.means.max()))
-        self.reward_bounds = low - room, high + room
+        self.reward_bounds = _around(self.means, means_within, room)
 
     def draw(self, rng: Generator, arm: Arm, size: tuple[int, ...]) -> FloatArray:
         """Draw rewards: see `RewardLaw.draw`."""
@@ -153,7 +150,8 @@ class BetaLaw(RewardLaw):
     reward_bounds = (0.0, 1.0)
 
     def __init__(self, means: ArrayLike, concentration: float) -> None:
-        self.means = _means(means, np.nextafter(0, 1), np.nextafter(1, 0))
+        self.means = _means(means)
+        _check_limits(self.means, (self.means > 0) & (self.means < 1), "above 0 and below 1")
         total = checks.positive("concentration", concentration, "it is the sum a + b")
         self._a, self._b = self.means * total, (1 - self.means) * total
 
@@ -189,8 +187,7 @@ class FiniteLaw(RewardLaw):
             )
         size = table.shape[1]
         given = np.linspace(0, 1, size) if support is None else support
-        self._support = read_only(checks.increasing("support", given, 2))
-        self.support = self._support
+        self.support = self._support = read_only(checks.increasing("support", given, 2))
         if self._support.size != size:
             raise ValueError(
                 f"support holds {self._support.size} rewards: expected {size}, one for each column "
@@ -216,7 +213,8 @@ class FiniteLaw(RewardLaw):
         Raises:
             ValueError: a mean is not between 0 and 1.
         """
-        ones = _means(means, 0, 1)
+        ones = _means(means)
+        _check_limits(ones, (ones >= 0) & (ones <= 1), "from 0 to 1")
         return cls(np.stack([1 - ones, ones], axis=1))
 
     def draw(self, rng: Generator, arm: Arm, size: tuple[int, ...]) -> FloatArray:
@@ -230,18 +228,28 @@ class FiniteLaw(RewardLaw):
         return self._pmf
 
 
-def _means(values: ArrayLike, low: float, high: float) -> FloatArray:
-    means = checks.numbers("means", values)
+def _means(values: ArrayLike) -> FloatArray:
+    means = checks.read_only("means", values)
     if means.ndim != 1 or means.size < 2:
         raise ValueError(
             f"means has shape {means.shape}: expected (K,), one mean for each of K >= 2 arms"
         )
-    outside = ~((means >= low) & (means <= high))  # ~, so that NaN is outside
-    if outside.any():
-        arm = int(outside.argmax())
-        limits = {1.0: "from 0 to 1", checks.LARGEST: "finite"}.get(high, "between 0 and 1")
+    checks.moderate("means", means)
+    return means
+
+
+def _check_limits(means: FloatArray, inside: BoolArray, limits: str) -> None:
+    if not inside.all():
+        arm = int(inside.argmin())
         raise ValueError(f"means[{arm}] is {means[arm]:g}: expected numbers {limits}")
-    return read_only(means)
+
+
+def _around(
+    means: FloatArray, within: tuple[float, float] | None, room: float
+) -> tuple[float, float]:
+    """Return the interval of the means, or one that is known to hold them, with room around it."""
+    low, high = within or (float(means.min()), float(means.max()))
+    return low - room, high + room
 
 
 def _of_bins(below: FloatArray) -> FloatArray:

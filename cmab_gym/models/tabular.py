@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray, read_only
-from cmab_gym.models.base import BanditModel, Pull, flat, numbered
+from cmab_gym.models.base import BanditModel, Pull, flat, names_of_arms
 from cmab_gym.problem import BanditProblem, tolerance_of
 from cmab_gym.pseudo_rewards import conditional_means, first_violation, set_own_rewards
 
@@ -35,10 +35,17 @@ class TabularModel(BanditModel):
         arm_names: K names; if empty, the arms are numbered.
 
     Raises:
-        ValueError: the probabilities are not a distribution, a shape does not fit, or a table does
-            not bound the conditional means.
+        ValueError: the probabilities are not a distribution, a shape does not fit, a table does not
+            bound the conditional means, or there is not one name for each arm.
 
     Source: Section 2.1 of the paper, Table 1.
+
+    Examples:
+        >>> model = TabularModel(*outcomes_of([[0.25, 0.25], [0.375, 0.125]]))
+        >>> model.means
+        array([0.5  , 0.375])
+        >>> model.problem.pseudo_rewards[1, 0]  # E[R_1 | R_0 = 0] and E[R_1 | R_0 = 1]
+        array([0.5 , 0.25])
     """
 
     outcomes: ArrayLike
@@ -59,8 +66,17 @@ class TabularModel(BanditModel):
     _support: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
-        outcomes, probabilities = read_only(self.outcomes), read_only(self.probabilities)
-        _check_distribution(outcomes, probabilities)
+        outcomes = checks.read_only("outcomes", self.outcomes)
+        probabilities = checks.read_only("probabilities", self.probabilities)
+        if outcomes.ndim != 2 or probabilities.shape != outcomes.shape[:1]:
+            raise ValueError(
+                f"outcomes {outcomes.shape} and probabilities {probabilities.shape}: expected "
+                "(J, K) and (J,)"
+            )
+        if outcomes.shape[1] < 2:
+            raise ValueError(f"outcomes has shape {outcomes.shape}: expected (J, K) with K >= 2")
+        checks.moderate("outcomes", outcomes)
+        _check_distribution("probabilities", probabilities)
         support, index = np.unique(outcomes, return_inverse=True)
         index = index.reshape(outcomes.shape).astype(np.int64)
         pmf = _marginals(index, probabilities, support.size)
@@ -82,63 +98,12 @@ class TabularModel(BanditModel):
         store(self, "problem", BanditProblem(table, support, bounds, None, lower))
         store(self, "means", read_only(probabilities @ outcomes))
         store(self, "reward_pmf", read_only(pmf))
-        store(self, "arm_names", tuple(self.arm_names) or numbered("arm", outcomes.shape[1]))
+        store(self, "arm_names", names_of_arms(self.arm_names, outcomes.shape[1]))
         store(self, "_index", index)
         store(self, "_flat_index", flat(index))
         store(self, "_n_arms", outcomes.shape[1])
         store(self, "_cumulative", np.cumsum(probabilities)[:-1])
         store(self, "_support", support.tolist())
-
-    @classmethod
-    def from_pmf(
-        cls,
-        pmf: ArrayLike,
-        supports: Sequence[ArrayLike] | None = None,
-        pseudo_rewards: ArrayLike | None = None,
-        reward_bounds: tuple[float, float] | None = None,
-        allow_invalid: bool = False,
-        pseudo_lower_bounds: ArrayLike | None = None,
-    ) -> TabularModel:
-        """Build a model from a joint probability table with one axis per arm.
-
-        Args:
-            pmf: float64 (n_1, ..., n_K); entry [i_1, ..., i_K] is the probability that every arm k
-                gives the reward at position i_k of its support.
-            supports: K lists of rewards, the k-th of length n_k; None takes 0, 1, ..., n_k - 1.
-            pseudo_rewards: as in the class.
-            reward_bounds: as in the class.
-            allow_invalid: as in the class.
-            pseudo_lower_bounds: as in the class.
-
-        Raises:
-            ValueError: as for the class; or the supports do not fit the table.
-
-        Examples:
-            >>> model = TabularModel.from_pmf([[0.25, 0.25], [0.375, 0.125]])
-            >>> model.means
-            array([0.5  , 0.375])
-            >>> model.problem.pseudo_rewards[1, 0]  # E[R_1 | R_0 = 0] and E[R_1 | R_0 = 1]
-            array([0.5 , 0.25])
-        """
-        table = checks.numbers("pmf", pmf)
-        if table.ndim == 0:
-            raise ValueError(f"pmf={pmf!r}: expected a table with one axis per arm")
-        values = _supports(table.shape, supports)
-        outcomes = np.stack([axis.ravel() for axis in np.meshgrid(*values, indexing="ij")], axis=1)
-        probabilities = table.ravel()
-        kept = (
-            probabilities != 0
-        )  # NaN and negative entries are kept, so that the class refuses them
-        if not kept.any():
-            raise ValueError("pmf has only zeros: expected probabilities that sum to 1")
-        return cls(
-            outcomes[kept],
-            probabilities[kept],
-            pseudo_rewards,
-            reward_bounds,
-            allow_invalid,
-            pseudo_lower_bounds,
-        )
 
     def draw(self, rng: Generator, rounds: int) -> AnyArray:
         """Draw the joint outcome of each round, int64 (rounds, 1), as its row."""
@@ -192,35 +157,70 @@ class TabularModel(BanditModel):
         )
 
 
-def _check_distribution(outcomes: FloatArray, pmf: FloatArray) -> None:
-    if outcomes.ndim != 2 or pmf.shape != outcomes.shape[:1]:
+def outcomes_of(
+    pmf: ArrayLike, supports: Sequence[ArrayLike] | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """List the joint outcomes of a probability table with one axis per arm.
+
+    Args:
+        pmf: float64 (n_1, ..., n_K), K >= 2; entry [i_1, ..., i_K] is the probability that every
+            arm k gives the reward at position i_k of its support.
+        supports: K lists of rewards, the k-th of length n_k; None takes 0, 1, ..., n_k - 1.
+
+    Returns:
+        The outcomes (J, K) and their probabilities (J,), as `TabularModel` takes them, without
+        those of probability 0.
+
+    Raises:
+        ValueError: the table is not a distribution, or the supports do not fit it.
+
+    Examples:
+        >>> outcomes, probabilities = outcomes_of([[0.25, 0.25], [0.5, 0]], [[0, 1], [-1, 1]])
+        >>> outcomes
+        array([[ 0., -1.],
+               [ 0.,  1.],
+               [ 1., -1.]])
+        >>> probabilities
+        array([0.25, 0.25, 0.5 ])
+    """
+    table = checks.numbers("pmf", pmf)
+    if table.ndim < 2:
         raise ValueError(
-            f"outcomes {outcomes.shape} and probabilities {pmf.shape}: expected (J, K) and (J,)"
+            f"pmf has shape {table.shape}: expected one axis for each of 2 or more arms"
         )
-    if outcomes.shape[1] < 2:
-        raise ValueError("1 arm given: expected at least 2; add an axis to the pmf")
-    checks.moderate("outcomes", outcomes)
-    checks.finite("pmf", pmf)
-    if pmf.min() < 0:
-        raise ValueError(f"pmf has the negative entry {pmf.min():g}: expected at least 0")
+    _check_distribution("pmf", table)
+    values = _supports(table.shape, supports)
+    outcomes = np.stack([axis.ravel() for axis in np.meshgrid(*values, indexing="ij")], axis=1)
+    probabilities = table.ravel()
+    possible = probabilities > 0
+    return outcomes[possible], probabilities[possible]
+
+
+def _check_distribution(name: str, pmf: FloatArray) -> None:
+    checks.finite(name, pmf)
+    if (pmf < 0).any():
+        raise ValueError(f"{name} holds {pmf.min():g}: expected at least 0")
     if abs(pmf.sum() - 1) > 1e-9:
         raise ValueError(
-            f"pmf sums to {pmf.sum():.12g}: expected 1; divide it by its sum if it holds counts"
+            f"the sum of {name} is {pmf.sum():.12g}: expected 1; if these are counts, divide by it"
         )
 
 
 def _supports(shape: tuple[int, ...], supports: Sequence[ArrayLike] | None) -> list[FloatArray]:
     if supports is None:
         return [np.arange(size, dtype=np.float64) for size in shape]
+    if not isinstance(supports, Sequence | np.ndarray):
+        raise ValueError(
+            f"supports={supports!r}: expected a list of rewards for each of {len(shape)} arms"
+        )
     values = [checks.numbers(f"supports[{k}]", each) for k, each in enumerate(supports)]
-    for k, value in enumerate(values):
-        checks.moderate(f"supports[{k}]", value)
     sizes = tuple(value.size for value in values)
     if sizes != shape:
         raise ValueError(f"supports of sizes {sizes}: expected {shape}, the shape of the pmf")
-    for arm, value in enumerate(values):
+    for k, value in enumerate(values):
+        checks.moderate(f"supports[{k}]", value)
         if np.unique(value).size != value.size:
-            raise ValueError(f"supports[{arm}]={value}: expected different rewards; merge equals")
+            raise ValueError(f"supports[{k}]={value}: expected different rewards; merge equals")
     return values
 
 

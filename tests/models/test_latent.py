@@ -205,6 +205,7 @@ def test_bin_probabilities_are_a_distribution_with_about_the_right_mean():
         ({"lower": math_only}, r"lower=.*expected a list of functions"),
         ({"lower": (math_only, parabola)}, r"bound of arm 0 fails on an array.*np.vectorize"),
         ({"latent": 3}, r"latent=3: expected a frozen scipy.stats distribution"),
+        ({"latent": stats.beta}, r"latent=<.*>: expected a frozen scipy.stats distribution"),
         ({"reward_bounds": 3}, r"reward_bounds=3: expected a pair"),
         ({"latent": uniform}, r"is a sampler: expected latent_range"),
         ({"lower": (above(above(line)), parabola)}, r"lower bound 3 of arm 0 is above.*swap"),
@@ -232,6 +233,8 @@ def test_a_preset_excludes_a_source_of_your_own():
         latent_model("two-arm-a", latent=uniform)
     with pytest.raises(ValueError, match="expected latent and upper"):
         latent_model(latent=uniform)
+    with pytest.raises(ValueError, match="unknown preset ''"):
+        latent_model("")
     with pytest.raises(ValueError, match="unknown preset 'two-arm-c'"):
         latent_model("two-arm-c")
 

@@ -11,7 +11,7 @@ TABLE_1_A = [[0.2, 0.2], [0.4, 0.2]]
 
 
 def test_a_pmf_and_its_list_of_outcomes_give_the_same_model():
-    of_pmf = TabularModel.from_pmf(TABLE_1_A, pseudo_rewards=TABULAR["table1-a"].pseudo_rewards)
+    of_pmf = tabular_model(pmf=TABLE_1_A, pseudo_rewards=TABULAR["table1-a"].pseudo_rewards)
     preset = tabular_model("table1-a")
     np.testing.assert_allclose(of_pmf.means, preset.means)
     np.testing.assert_allclose(of_pmf.reward_pmf, preset.reward_pmf)
@@ -19,7 +19,7 @@ def test_a_pmf_and_its_list_of_outcomes_give_the_same_model():
 
 
 def test_supports_give_each_arm_its_own_rewards():
-    model = TabularModel.from_pmf(TABLE_1_A, supports=[[0, 10], [5, -5]])
+    model = tabular_model(pmf=TABLE_1_A, supports=[[0, 10], [5, -5]])
     np.testing.assert_array_equal(model.problem.reward_support, [-5, 0, 5, 10])
     np.testing.assert_allclose(model.means, [6, 1])
     assert model.problem.reward_bounds == (-5, 10)
@@ -56,17 +56,22 @@ def test_the_frequencies_of_outcomes_are_near_their_probabilities():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"pmf": [[0.5, 0.1], [0.2, 0.1]]}, r"pmf sums to 0.9: expected 1; divide it by its sum"),
-        ({"pmf": [[np.nan, 0.5], [0.2, 0.3]]}, r"pmf\[0\] is nan: expected finite"),
-        ({"pmf": [[1.5, -0.5], [0, 0]]}, r"negative entry -0.5: expected at least 0"),
-        ({"pmf": [[0, 0], [0, 0]]}, r"only zeros"),
-        ({"pmf": [0.5, 0.5]}, r"1 arm given: expected at least 2"),
-        ({"pmf": 1.0}, r"one axis per arm"),
+        ({"pmf": [[0.5, 0.1], [0.2, 0.1]]}, r"the sum of pmf is 0.9: expected 1; if these"),
+        ({"pmf": [[np.nan, 0.5], [0.2, 0.3]]}, r"pmf\[0, 0\] is nan: expected finite"),
+        ({"pmf": [[1.5, -0.5], [0, 0]]}, r"pmf holds -0.5: expected at least 0"),
+        ({"pmf": [[0, 0], [0, 0]]}, r"sum of pmf is 0: expected 1"),
+        (
+            {"pmf": [0.5, 0.5]},
+            r"pmf has shape \(2,\): expected one axis for each of 2",
+        ),
+        ({"pmf": 1.0}, r"pmf has shape \(\): expected one axis"),
+        ({"pmf": np.zeros((2, 0))}, r"sum of pmf is 0: expected 1"),
         ({"pmf": "abc"}, r"pmf of type str: expected a table of numbers"),
         ({"pmf": [[0.5], [0.2, 0.3]]}, r"pmf of type list: expected a table of numbers"),
         ({"supports": [[0, np.nan], [0, 1]]}, r"supports\[0\]\[1\] is nan"),
         ({"supports": [[0, -1e308], [0, 1]]}, r"supports\[0\]\[1\] is -1e\+308"),
         ({"reward_bounds": 3}, r"reward_bounds=3: expected a pair"),
+        ({"supports": 3}, r"supports=3: expected a list of rewards for each of 2 arms"),
         ({"supports": [[0, 1]]}, r"supports of sizes \(2,\): expected \(2, 2\)"),
         ({"supports": [[0, 0], [0, 1]]}, r"supports\[0\].*different rewards"),
         ({"pseudo_rewards": np.ones((2, 2, 3))}, r"shape \(2, 2, 3\): expected \(2, 2, 2\)"),
@@ -79,16 +84,37 @@ def test_the_frequencies_of_outcomes_are_near_their_probabilities():
 )
 def test_wrong_input_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        TabularModel.from_pmf(**{"pmf": TABLE_1_A, **changes})
+        tabular_model(**{"pmf": TABLE_1_A, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"outcomes": [["a", 1]]}, "outcomes of type list: expected a table of numbers"),
+        ({"outcomes": [[0], [1]]}, r"outcomes has shape \(2, 1\): expected \(J, K\) with K >= 2"),
+        ({"probabilities": [1]}, r"outcomes \(2, 2\) and probabilities \(1,\): expected \(J, K\)"),
+        (
+            {"probabilities": [0.5, 0.6]},
+            "the sum of probabilities is 1.1: expected 1; if these are counts",
+        ),
+        ({"arm_names": ("a",)}, "arm_names holds 1 names: expected 2, one for each arm"),
+    ],
+)
+def test_a_wrong_list_of_outcomes_is_refused(changes, message):
+    given = {"outcomes": [[0, 1], [1, 0]], "probabilities": [0.5, 0.5], **changes}
+    with pytest.raises(ValueError, match=message):
+        TabularModel(**given)
 
 
 def test_an_invalid_table_is_accepted_on_request():
     table = [[[0, 1], [0.1, 0.5]], [[0.7, 0.4], [0, 1]]]
-    model = TabularModel.from_pmf(TABLE_1_A, pseudo_rewards=table, allow_invalid=True)
+    model = tabular_model(pmf=TABLE_1_A, pseudo_rewards=table, allow_invalid=True)
     assert model.problem.pseudo_rewards[0, 1, 0] == 0.1
 
 
 def test_a_preset_excludes_other_arguments_and_has_a_known_name():
+    with pytest.raises(ValueError, match="unknown preset '': expected one of"):
+        tabular_model("")
     with pytest.raises(ValueError, match="unknown preset 'table1-c': did you mean 'table1-"):
         tabular_model("table1-c")
     with pytest.raises(ValueError, match="expected one of them"):
@@ -102,14 +128,14 @@ def test_pseudo_lower_bounds_must_be_lower_bounds_except_on_request():
     lower[1, 0, 1] = 0.4  # the mean of arm 1 where arm 0 gives 1 is 1/3
     message = r"pseudo_lower_bounds\[1, 0, 1\] = 0.4 is above the mean 0.333333 of arm 1 when"
     with pytest.raises(ValueError, match=message):
-        TabularModel.from_pmf(pmf, pseudo_lower_bounds=lower)
+        tabular_model(pmf=pmf, pseudo_lower_bounds=lower)
     lower[1, 0, 1] = 0.3
-    problem = TabularModel.from_pmf(pmf, pseudo_lower_bounds=lower).problem
+    problem = tabular_model(pmf=pmf, pseudo_lower_bounds=lower).problem
     np.testing.assert_array_equal(problem.pseudo_lower_bounds, lower)
     lower[1, 0, 1] = 0.4
     table = np.ones((2, 2, 2))
     table[[0, 1], [0, 1]] = [0, 1]
-    allowed = TabularModel.from_pmf(
-        pmf, pseudo_rewards=table, allow_invalid=True, pseudo_lower_bounds=lower
+    allowed = tabular_model(
+        pmf=pmf, pseudo_rewards=table, allow_invalid=True, pseudo_lower_bounds=lower
     )
     assert allowed.problem.pseudo_lower_bounds[1, 0, 1] == 0.4

@@ -33,7 +33,7 @@ def test_an_arm_that_can_only_equal_the_best_costs_nothing():
     # With s = .8 both are .5, and arm 1 is never better.
     def constant(s):
         table = [[[0, 1], [1, 1]], [[0.2, s], [0, 1]]]
-        model = TabularModel.from_pmf([[0.45, 0.05], [0.3, 0.2]], None, table)
+        model = tabular_model(pmf=[[0.45, 0.05], [0.3, 0.2]], pseudo_rewards=table)
         return graves_lai_bound(model).constant
 
     assert constant(0.8) == 0
@@ -196,8 +196,8 @@ def test_models_without_the_bound_are_refused():
     with pytest.raises(NoBoundError, match="the rewards are continuous"):
         graves_lai_bound(latent_model("two-arm-a"))
     with pytest.raises(NoBoundError, match="arms 0 and 1 are both best"):
-        graves_lai_bound(TabularModel.from_pmf([[0.25, 0.25], [0.25, 0.25]]))
+        graves_lai_bound(tabular_model(pmf=[[0.25, 0.25], [0.25, 0.25]]))
     table = [[[0, 1], [0.3, 0.3]], [[1, 1], [0, 1]]]  # arm 0's mean is .6, not .3 at most
-    wrong = TabularModel.from_pmf([[0.2, 0.2], [0.4, 0.2]], None, table, allow_invalid=True)
+    wrong = tabular_model(pmf=[[0.2, 0.2], [0.4, 0.2]], pseudo_rewards=table, allow_invalid=True)
     with pytest.raises(NoBoundError, match="no joint distribution has these rewards"):
         graves_lai_bound(wrong)

@@ -89,7 +89,7 @@ def test_the_constant_is_the_sum_over_the_arms_that_are_not_best():
     assert bound.constant == pytest.approx(bound.pulls @ model.gaps)
     np.testing.assert_array_equal(bound.pulls == 0, model.best_arms)
     assert bound.regret([1, np.e]) == pytest.approx([0, bound.constant])
-    tie = TabularModel.from_pmf([[0.25, 0.25], [0.25, 0.25]])
+    tie = tabular_model(pmf=[[0.25, 0.25], [0.25, 0.25]])
     assert lai_robbins_bound(tie).constant == 0
 
 

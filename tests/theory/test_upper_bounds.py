@@ -137,17 +137,17 @@ def test_models_without_the_bound_are_refused():
     with pytest.raises(ValueError, match="B=0: expected a number above 0"):
         c_ucb_bound(model, B=0)
     with pytest.raises(NoBoundError, match="arms 0 and 1 are both best"):
-        c_ucb_bound(TabularModel.from_pmf([[0.25, 0.25], [0.25, 0.25]]))
+        c_ucb_bound(tabular_model(pmf=[[0.25, 0.25], [0.25, 0.25]]))
     # Arm 0 is best with a mean of .6, but its pseudo-rewards given arm 1 are 0.3.
     wrong = [[[0, 1], [0.3, 0.3]], [[1, 1], [0, 1]]]
     pmf = [[0.2, 0.2], [0.4, 0.2]]
     with pytest.raises(NoBoundError, match=r"arm 0, the best, given arm 1 average 0\.3 less"):
-        c_ucb_bound(TabularModel.from_pmf(pmf, pseudo_rewards=wrong, allow_invalid=True))
+        c_ucb_bound(tabular_model(pmf=pmf, pseudo_rewards=wrong, allow_invalid=True))
     with pytest.raises(NoBoundError, match="need pseudo-rewards that are upper bounds"):
         c_ucb_bound(movielens_model("genre"))  # a survey of other users
     wide = [[[0, 1], [1, 1]], [[3, 1], [0, 1]]]
     with pytest.raises(NoBoundError, match="are 2 apart, more than B = 1"):
-        c_ucb_bound(TabularModel.from_pmf(pmf, pseudo_rewards=wide))
+        c_ucb_bound(tabular_model(pmf=pmf, pseudo_rewards=wide))
     for gap in (2.0, 0.0, np.nan):
         with pytest.raises(ValueError, match="expected a number from 1e-100 to 1; divide it by B"):
             first_round(gap, 2)

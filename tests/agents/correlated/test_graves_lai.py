@@ -89,7 +89,7 @@ def test_the_nearest_distribution_agrees_with_a_general_solver(seed):
     [
         tabular_model("table1-b"),
         tabular_model("three-armed"),
-        TabularModel.from_pmf(PMF, None, INFORMATIVE),
+        tabular_model(pmf=PMF, pseudo_rewards=INFORMATIVE),
     ],
     ids=["table1-b", "three-armed", "informative"],
 )
@@ -109,7 +109,7 @@ def test_the_cheapest_exploration_is_that_of_the_lower_bound(model):
 
 
 def test_a_bad_arm_is_pulled_for_what_it_tells():
-    model = TabularModel.from_pmf(PMF, None, INFORMATIVE)
+    model = tabular_model(pmf=PMF, pseudo_rewards=INFORMATIVE)
     assert graves_lai_bound(model).pulls[1] == 0
     env_kwargs = {"pmf": PMF, "pseudo_rewards": INFORMATIVE}
     found = evaluate("CMAB-Tabular-v0", ["graves-lai", "c-imed"], 4000, 30, env_kwargs=env_kwargs)

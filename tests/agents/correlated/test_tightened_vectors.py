@@ -10,7 +10,6 @@ from cmab_gym import BanditProblem
 from cmab_gym.agents.correlated.tightened.vectors import TightenedVectors, round_marginals
 from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.envs.tabular import tabular_model
-from cmab_gym.models import TabularModel
 
 
 def feasible_vectors(problem, arm, given, relaxation):
@@ -74,7 +73,7 @@ def tables_of_two_joints(draw):
     shape = (n_rewards,) * n_arms
     share = draw(st.sampled_from([0.3, 1.0]))  # how even the distributions are
     pmfs = rng.dirichlet(np.full(n_rewards**n_arms, share), 2)
-    models = [TabularModel.from_pmf((pmf / pmf.sum()).reshape(shape)) for pmf in pmfs]
+    models = [tabular_model(pmf=(pmf / pmf.sum()).reshape(shape)) for pmf in pmfs]
     supports = {model.problem.reward_support.size for model in models}
     if supports != {n_rewards}:  # the probability of a reward was rounded to 0
         return draw(tables_of_two_joints())
