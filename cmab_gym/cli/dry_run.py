@@ -60,9 +60,10 @@ def dry_run(chosen: argparse.Namespace, agents: Sequence[str]) -> int:
         )
     ]
     print_table(("agent", "time", "rounds/s", "fails"), rows, text=["agent"])
-    in_all = sum(seconds) / min(n_workers, max(1, round(n_batches * len(found))))
+    start_up = sum(each.start_up for each in found.values())
+    in_all = start_up + sum(seconds) / min(n_workers, max(1, round(n_batches * len(found))))
     memory = _memory(n_workers, len(found) * chosen.trials, len(at))
-    _say_total(in_all, n_workers, memory, SECONDS)
+    _say_total(in_all, start_up, n_workers, memory, SECONDS)
     out = Path(chosen.out)
     replaces = ", in place of what it has" if (out / "results.parquet").exists() else ""
     say(
@@ -80,6 +81,7 @@ def dry_run(chosen: argparse.Namespace, agents: Sequence[str]) -> int:
         "batch_size": size,
         "out": out,
         "seconds": in_all,
+        "start_up": start_up,
         "memory": memory,
         "agents": [
             {"agent": label, "seconds": own, "rounds_per_second": speed}
@@ -107,12 +109,13 @@ def dry_run_sweep(chosen: argparse.Namespace, plan: Sweep) -> int:
         groups.setdefault((id(task.env_kwargs), task.agent), []).append(task)
     size = batch_size_of(None, plan.trials, max(1, n_workers // max(1, len(left))))
     each = min(SECONDS, max(_LEAST_SECONDS, _MOST_SECONDS / max(1, len(groups))))
-    rows, failed, seconds = [], [], 0.0
+    rows, failed, seconds, start_up = [], [], 0.0, 0.0
     with progress_bar("estimating", len(groups), "agents") as advance, without_survey_warnings():
         for own in groups.values():
             found = estimate(batches_of(own[0], size)[0], seconds=each)
             took = len(own) * (found.setup + plan.trials / size * found.seconds)
             seconds += took
+            start_up += found.start_up
             rows.append((own[0], len(own), took))
             failed += [found] if found.failure else []
             advance(1)
@@ -125,10 +128,10 @@ def dry_run_sweep(chosen: argparse.Namespace, plan: Sweep) -> int:
         text=["environment", "agent"],
     )
     n_batches = len(left) * -(-plan.trials // size)
-    in_all = seconds / min(n_workers, max(1, n_batches))
+    in_all = start_up + seconds / min(n_workers, max(1, n_batches))
     checkpoints = len(checkpoint_rounds(plan.checkpoints, plan.rounds))
     memory = _memory(n_workers, plan.trials, checkpoints)
-    _say_total(in_all, n_workers, memory, each)
+    _say_total(in_all, start_up, n_workers, memory, each)
     say(f"{len(tasks)} tasks: {len(finished)} finished before, {len(left)} to run; writes to {out}")
     document = {
         "dry_run": True,
@@ -137,6 +140,7 @@ def dry_run_sweep(chosen: argparse.Namespace, plan: Sweep) -> int:
         "tasks": len(tasks),
         "finished": len(finished),
         "seconds": in_all,
+        "start_up": start_up,
         "memory": memory,
         "agents": [
             {
@@ -172,10 +176,15 @@ def _memory(n_workers: int, trials: int, checkpoints: int) -> int | None:
     return processes * peak_memory() + results + _SAVING if peak_memory() else None
 
 
-def _say_total(seconds: float, n_workers: int, memory: int | None, each: float) -> None:
+def _say_total(
+    seconds: float, start_up: float, n_workers: int, memory: int | None, each: float
+) -> None:
     where = "1 process" if n_workers == 1 else f"{n_workers} workers"
     held = f" and {memory / 1e6:,.0f} MB of memory" if memory else ""
-    say(f"about {_length(seconds)} with {where}{held}: estimates, from {each:.1g} seconds of each")
+    say(
+        f"about {_length(seconds)} ({_length(start_up)} of it start-up) with {where}{held}: "
+        f"estimates, from {each:.1g} seconds of each agent"
+    )
 
 
 def _length(seconds: float) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cmab_gym.arrays import FloatArray
-from cmab_gym.evaluation.comparison.compare import Pair
+from cmab_gym.evaluation.comparison.compare import Pair, rounded
 from cmab_gym.evaluation.comparison.statistics import describe
 from cmab_gym.evaluation.identify import Identification
 from cmab_gym.evaluation.results.results import Results, short_labels
@@ -36,7 +36,7 @@ def summary_table(results: Results) -> Table:
             name,
             f"{row['regret']:.1f}",
             _cell(row["sd"], ".1f"),
-            _interval(row["low"], row["high"], ".1f"),
+            _interval(row["low"], row["high"], "{:.1f}".format),
             f"{100 * row['best_arm_share']:.1f} %",
             f"{row['rounds_per_second']:,.0f}",
         )
@@ -76,13 +76,13 @@ def pairs_table(pairs: Iterable[Pair]) -> Table:
 def _pair(pair: Pair) -> tuple[str, ...]:
     return (
         f"{pair.first} - {pair.second}",
-        _cell(pair.difference, ".1f"),
-        _interval(pair.low, pair.high, ".1f"),
+        rounded(pair.difference),
+        _interval(pair.low, pair.high, rounded),
         _cell(pair.p, ".4f"),
         _cell(100 * pair.win_rate, ".0f") + " %",
         _cell(pair.ratio, ".2f"),
-        _interval(pair.ratio_low, pair.ratio_high, ".2f"),
-        _cell(pair.detectable, ".1f"),
+        _interval(pair.ratio_low, pair.ratio_high, "{:.2f}".format),
+        rounded(pair.detectable) if math.isfinite(pair.detectable) else "-",
     )
 
 
@@ -108,8 +108,8 @@ def _identification(found: Identification) -> tuple[str, ...]:
     )
 
 
-def _interval(low: float, high: float, form: str) -> str:
-    return "-" if math.isnan(low) else f"{low:{form}} to {high:{form}}"
+def _interval(low: float, high: float, written: Callable[[float], str]) -> str:
+    return "-" if math.isnan(low) else f"{written(low)} to {written(high)}"
 
 
 def _cell(value: float, form: str) -> str:

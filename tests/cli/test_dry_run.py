@@ -25,12 +25,13 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(tmp_path, monkeypatch,
     out = " ".join(capsys.readouterr().out.split())
     assert "would run 2 agents on CMAB-Tabular-v0: 300 trials of 20 rounds" in out
     assert "about " in out
-    assert "with 1 process and " in out
+    assert "start-up) with 1 process and " in out
     assert main([*run, "--rounds", "20", "--dry-run", "--json", "--jobs", "2"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["workers"], found["batch_size"], found["dry_run"]) == (2, 150, True)
     assert [each["agent"] for each in found["agents"]] == ["ucb", "random"]
     assert all(each["seconds"] > 0 for each in found["agents"])
+    assert found["seconds"] > found["start_up"] >= 0
     assert found["memory"] > 3 * 20e6  # of three processes with Python and NumPy
     assert list(tmp_path.iterdir()) == []
 

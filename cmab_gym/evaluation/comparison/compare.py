@@ -84,7 +84,7 @@ class Pair:
             )
         if self.detectable == 0 == self.difference:
             return f"{first} and {second} have equal regret in each of {self.trials} trials"
-        can_show = f"{self.trials} trials can show {_number(self.detectable)}"
+        can_show = f"{self.trials} trials can show {rounded(self.detectable)}"
         if self.better is None:
             interval = _interval(self.low, self.high)
             return f"{first} and {second}: no difference is shown ({interval}); {can_show}"
@@ -159,7 +159,7 @@ def compare(
         >>> import cmab_gym
         >>> results = cmab_gym.evaluate("CMAB-Tabular-v0", ["random", "ucb"], 500, 20)
         >>> print(cmab_gym.compare(results).pairs[0].sentence)
-        ucb has 30 to 35 less regret than random; 20 trials can show 3.9
+        ucb has 29.8 to 34.8 less regret than random; 20 trials can show 3.9
     """
     seed = checks.whole_number("seed", seed, 0)
     n_resamples = checks.whole_number("n_resamples", n_resamples, 100)
@@ -291,9 +291,15 @@ def results_in(folder: str | Path) -> list[Results]:
 
 
 def _interval(low: float, high: float) -> str:
-    ends = dict.fromkeys(map(_number, (low, high)))
+    ends = dict.fromkeys(map(rounded, (low, high)))
     return " to ".join(ends)
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 9.95 else f"{value:.2g}"
+def rounded(regret: float) -> str:
+    """Write a difference in regret: with one decimal, or two digits if it is below 1.
+
+    Examples:
+        >>> [rounded(each) for each in (1234.56, -34.0, 0.0456, 0.0)]
+        ['1,234.6', '-34.0', '0.046', '0']
+    """
+    return f"{regret:,.1f}" if abs(regret) >= 0.95 else f"{regret:.2g}"

@@ -15,6 +15,7 @@ from cmab_gym import Results, compare, evaluate
 from cmab_gym.evaluation import AgentRun
 from cmab_gym.evaluation.comparison import statistics
 from cmab_gym.evaluation.comparison.compare import by_environment, results_in, what_differs
+from cmab_gym.evaluation.tables import pairs_table
 
 SIMULATED = 500
 
@@ -44,8 +45,18 @@ def test_a_pair_by_hand():
     sd = np.std(np.subtract(a, b), ddof=1)
     quantiles = stats.t.ppf(0.975, 7) + stats.t.ppf(0.8, 7)
     assert pair.detectable == pytest.approx(quantiles * sd / np.sqrt(8))
-    words = f"a has {-pair.high:.1f} to {-pair.low:.0f} less regret than b; 8 trials can show"
+    words = f"a has {-pair.high:.1f} to {-pair.low:.1f} less regret than b; 8 trials can show"
     assert pair.sentence.startswith(words)
+
+
+def test_the_table_and_the_sentence_round_in_the_same_way():
+    rng = np.random.default_rng(0)
+    for scale in (1e-3, 1, 1e3):
+        pair = compare(results_of(a=rng.random(9) * scale, b=(9 + rng.random(9)) * scale)).pairs[0]
+        low, high = pair.sentence.split()[2:5:2]  # a has 8.7 to 9.3 less regret than b; ...
+        (row,) = pairs_table([pair]).rows
+        assert row[2] == f"-{high} to -{low}"
+        assert pair.sentence.endswith(f"9 trials can show {row[-1]}")
 
 
 def test_the_interval_agrees_with_that_of_other_resamples_of_scipy():
@@ -71,7 +82,7 @@ def test_a_constant_difference_is_its_own_interval():
     own = np.arange(1.0, 11)
     pair = compare(results_of(a=own, b=own + 3)).pairs[0]
     assert (pair.difference, pair.low, pair.high, pair.p) == (-3, -3, -3, 2 / 2**10)
-    assert pair.sentence == "a has 3 less regret than b; 10 trials can show 0"
+    assert pair.sentence == "a has 3.0 less regret than b; 10 trials can show 0"
     pair = compare(results_of(a=own, b=3 * own)).pairs[0]
     assert_allclose((pair.ratio, pair.ratio_low, pair.ratio_high), 1 / 3)
 

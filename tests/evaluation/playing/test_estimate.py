@@ -63,5 +63,22 @@ def test_a_run_that_ends_in_time_is_measured():
     assert len(found.run.regret) == 1
 
 
+class Imports(Steady):
+    """Takes long to make, but only for the first time."""
+
+    made = 0
+
+    def __init__(self):
+        Imports.made += 1
+        time.sleep(0.5 if Imports.made == 1 else 0)
+
+
+def test_what_only_the_first_agent_takes_is_start_up():
+    found = estimate(batch_of(Imports, 20), seconds=60)
+    assert Imports.made == 2
+    assert 0.25 < found.start_up < 5
+    assert found.setup < 0.25
+
+
 def test_a_failure_is_found():
     assert "KeyError: 'x'" in estimate(batch_of(Fails)).failure
