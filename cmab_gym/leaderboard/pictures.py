@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.evaluation.plots.agents import GREY, drawn_labels, look
+from cmab_gym.evaluation.plots.agents import GREY, drawn_names, look
 from cmab_gym.evaluation.plots.figure import new_figure, save_figure
+from cmab_gym.evaluation.results.results import short_labels
 from cmab_gym.leaderboard.board import ranked_rows, stacked
 from cmab_gym.leaderboard.records import Records
 from cmab_gym.leaderboard.scores import STATISTICS, interval, profile, resampled, task_ranks
@@ -52,7 +53,7 @@ def plot_profile(
     curves = profile(regret, levels)
     figure = new_figure(7.5, 4.8)
     axes = figure.add_subplot()
-    names = drawn_labels([row.agent for row in rows])
+    names = drawn_names(short_labels([row.agent for row in rows]))
     coloured = [i for i, row in enumerate(rows) if row.agent in {*best, *QUICK_AGENTS, *given}]
     for i in set(range(len(rows))) - {*coloured}:
         axes.plot(levels, curves[i], color=GREY, linewidth=0.5, alpha=0.6, zorder=1)
@@ -112,7 +113,7 @@ def plot_ranks(
         box: dict[str, Any] = {"edgecolor": _BOX, "linewidth": 0.9, "fill": False, "zorder": 3}
         axes.barh(height, high - low, left=low, height=0.7, **box)
         axes.plot([median] * 2, [height - 0.35, height + 0.35], color=_BOX, linewidth=1.8)
-    names = drawn_labels([row.agent for row in rows])
+    names = drawn_names(short_labels([row.agent for row in rows]))
     axes.set_yticks(range(len(chosen)), [f" {names[i]}" for i in chosen], fontsize=8)
     axes.set_ylim(len(chosen) - 0.4, -0.6)
     axes.set_xlim(0.5, len(rows) + 0.5)  # without a tick at 0, which is not a rank

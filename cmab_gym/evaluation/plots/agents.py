@@ -58,18 +58,19 @@ def drawn_agents(
     Raises:
         ValueError: no agent of this label finished.
     """
-    runs = results.finished
+    runs, given = results.finished, labels or {}
     known = [run.label for run in runs]
-    short = dict(zip(known, short_labels(known), strict=True))
-    for label in [*(labels or {}), *(highlight or ())]:
-        if label not in {*known, *short.values()}:
+    short = short_labels(known)
+    for label in [*given, *(highlight or ())]:
+        if label not in {*known, *short}:
             raise ValueError(checks.unknown("agent", label, known))
-    names = drawn_labels(known, labels)
+    both = zip(known, short, strict=True)
+    names = drawn_names([given.get(label, given.get(brief, brief)) for label, brief in both])
     chosen = _best(runs) if highlight is None else set(highlight)
     agents: list[DrawnAgent] = []
     position = 0  # of the colour, the dashes and the marker
-    for run, name in zip(runs, names, strict=True):
-        if {run.label, short[run.label]} & chosen:
+    for run, brief, name in zip(runs, short, names, strict=True):
+        if {run.label, brief} & chosen:
             agents.append(DrawnAgent(run, name, *look(position), highlighted=True))
             position += 1
         else:
@@ -94,11 +95,9 @@ def _best(runs: Sequence[AgentRun]) -> set[str]:
     return {run.label for run in by_regret[:_BEST]}
 
 
-def drawn_labels(labels: Sequence[str], given: Mapping[str, str] | None = None) -> list[str]:
-    """Return the labels as drawn, with numbers if some of them look the same."""
-    short = zip(labels, short_labels(labels), strict=True)
-    given = given or {}
-    names = [drawn(given.get(label, given.get(name, name)), most=_LABEL) for label, name in short]
-    if len({*names}) == len(names):
-        return names
-    return [f"{number}: {name}" for number, name in enumerate(names, start=1)]
+def drawn_names(names: Sequence[str]) -> list[str]:
+    """Return the names of agents as drawn, with numbers if some of them look the same."""
+    safe = [drawn(name, most=_LABEL) for name in names]
+    if len({*safe}) == len(safe):
+        return safe
+    return [f"{number}: {name}" for number, name in enumerate(safe, start=1)]

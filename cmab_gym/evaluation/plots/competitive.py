@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from cmab_gym import checks
 from cmab_gym.evaluation.plots.agents import drawn_agents
 from cmab_gym.evaluation.plots.curves import (
     BANDS,
     Band,
+    Log,
     add_legend,
     draw_curve,
     end_labels,
     label_curves,
+    log_axes,
     style_rounds,
 )
-from cmab_gym.evaluation.plots.figure import (
-    check_plot,
-    default_title,
-    figure_of,
-    name_missing,
-    new_figure,
-    save_figure,
-)
-from cmab_gym.evaluation.plots.regret import log_axes
+from cmab_gym.evaluation.plots.figure import check_plot, finished, new_figure
 from cmab_gym.evaluation.results.results import Results
 
 if TYPE_CHECKING:
@@ -41,7 +35,7 @@ def plot_competitive(
     labels: Mapping[str, str] | None = None,
     highlight: Sequence[str] | None = None,
     band: Band = "none",
-    log: Literal["none", "x", "y", "xy"] | None = None,
+    log: Log | None = None,
     axes: Axes | None = None,
 ) -> Figure:
     """Plot among how many arms each correlated agent chose.
@@ -79,14 +73,10 @@ def plot_competitive(
     ]
     style_rounds(axes, results, log_axes(results, log))
     if axes.get_yscale() == "linear":
-        axes.set_ylim(0, 1.35 * axes.get_ylim()[1])  # room for the legend
+        top = max(axes.get_ylim()[1], 2.0)
+        axes.set_ylim(1 - 0.04 * (top - 1), top)  # the least size is 1
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     axes.set_ylabel("arms that are not ruled out")
     label_curves(axes, end_labels(agents, ends))
-    add_legend(axes, agents, band, "upper right")
-    name_missing(axes, results)
-    axes.set_title(default_title(results) if title is None else title, fontsize=10)
-    figure = figure_of(axes)
-    if target is not None:
-        save_figure(figure, target)
-    return figure
+    add_legend(axes, agents, band, "best")
+    return finished(axes, results, title, target)

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from cmab_gym import checks
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
-from cmab_gym.evaluation.plots.agents import DrawnAgent
+from cmab_gym.evaluation.plots.agents import GREY, DrawnAgent
 from cmab_gym.evaluation.results.results import Results, half_width, standard_deviation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Band: TypeAlias = Literal["sd", "interval", "quantiles", "none"]
-Place: TypeAlias = Literal["upper left", "upper right", "lower right"]
+Log: TypeAlias = Literal["none", "x", "y", "xy"]
+Place: TypeAlias = Literal["upper left", "lower right", "best"]
 Label: TypeAlias = tuple[float, str, str]  # height in data coordinates, text, colour
 BANDS = {
     "sd": "mean of {} trials, band: ± 1 sd",
@@ -23,6 +25,7 @@ BANDS = {
     "quantiles": "median of {} trials, band: 5 % to 95 %",
     "none": "mean of {} trials",
 }
+LOGS = ("none", "x", "y", "xy")
 _MARKS = 8  # markers per curve
 _LINE = 0.045  # height of a label, as a share of that of the axes
 _MOST_LABELS = 18
@@ -122,6 +125,17 @@ def _number(value: float) -> str:
     return f"{value:,.{0 if value >= 10 or value.is_integer() else 2}f}"
 
 
+def log_axes(results: Results, log: str | None) -> str:
+    """Return which axes are logarithmic, "none", "x", "y" or "xy"; None follows the checkpoints.
+
+    Raises:
+        ValueError: `log` is not one of these.
+    """
+    if log is None:
+        return "x" if results.manifest.get("log_checkpoints") else "none"
+    return checks.choice("log", log, LOGS)
+
+
 def style_rounds(axes: Axes, results: Results, log: str) -> None:
     """Scale the axes, and name the horizontal one.
 
@@ -153,7 +167,7 @@ def add_legend(axes: Axes, agents: Sequence[DrawnAgent], band: Band, loc: Place)
     others = sum(not agent.highlighted for agent in agents)
     if others:
         what = f" {others} other agents" if others > 1 else " another agent"
-        axes.plot([], [], color="0.6", linewidth=0.9, label=what)
+        axes.plot([], [], color=GREY, linewidth=0.9, label=what)
     trials = len(agents[0].run.regret)
     axes.legend(
         title=BANDS[band].format(trials) if trials > 1 else "one trial",

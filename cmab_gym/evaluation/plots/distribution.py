@@ -10,16 +10,8 @@ import numpy as np
 
 from cmab_gym.arrays import FloatArray
 from cmab_gym.evaluation.plots.agents import drawn_agents
-from cmab_gym.evaluation.plots.figure import (
-    check_plot,
-    default_title,
-    figure_of,
-    name_missing,
-    new_figure,
-    save_figure,
-)
+from cmab_gym.evaluation.plots.figure import check_plot, drawn_unit, finished, new_figure
 from cmab_gym.evaluation.results.results import Results
-from cmab_gym.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +20,6 @@ if TYPE_CHECKING:
 _GOLDEN = (5**0.5 - 1) / 2
 _POINT, _BOX, _MEAN = "#0072B2", "0.15", "#D55E00"
 _HEIGHT, _SPREAD = 0.72, 0.56  # of the box and of the points, as a share of an agent's row
-_UNIT = 30  # columns of a terminal, at most
 
 
 def plot_distribution(
@@ -73,22 +64,14 @@ def plot_distribution(
         axes.set_xscale("log")
     else:
         axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
-    unit, trials = (
-        drawn(results.manifest.get("reward_unit", "reward"), most=_UNIT),
-        len(results.finished[0].regret),
-    )
+    unit, trials = drawn_unit(results), len(agents[0].run.regret)
     what = f"{trials} trials, quartiles, mean" if trials > 1 else "one trial"
     axes.set_xlabel(f"regret after {results.checkpoints[-1]:,} rounds ({unit}): {what}")
     axes.grid(axis="x", alpha=0.3, linewidth=0.5)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    name_missing(axes, results)
-    axes.set_title(default_title(results) if title is None else title, fontsize=10)
-    figure = figure_of(axes)
-    if target is not None:
-        save_figure(figure, target)
-    return figure
+    return finished(axes, results, title, target)
 
 
 def _draw_row(axes: Axes, row: int, final: FloatArray, highlighted: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmab_gym.evaluation.results.results import Results, listed
+from cmab_gym.evaluation.results.results import Results, listed, short_labels
 from cmab_gym.files import write_whole
 from cmab_gym.text import drawn
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_TITLE, _MISSING = 90, 110  # columns of a terminal, at most
+_TITLE, _MISSING, _UNIT = 90, 110, 30  # columns of a terminal, at most
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -76,13 +76,35 @@ def check_plot(results: Results, path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
 
 
+def finished(axes: Axes, results: Results, title: str | None, path: Path | None) -> Figure:
+    """Name the agents that are missing, set the title, write the picture, and return the figure.
+
+    Args:
+        axes: what was drawn.
+        results: of the agents.
+        title: above the axes; None for `default_title`.
+        path: file to write; None writes none.
+    """
+    name_missing(axes, results)
+    axes.set_title(default_title(results) if title is None else title, fontsize=10)
+    figure = figure_of(axes)
+    if path is not None:
+        save_figure(figure, path)
+    return figure
+
+
 def default_title(results: Results) -> str:
     """Return the title of the results as Matplotlib draws it."""
     return drawn(results.title, most=_TITLE)
 
 
+def drawn_unit(results: Results) -> str:
+    """Return the unit of rewards and regret as Matplotlib draws it."""
+    return drawn(results.manifest.get("reward_unit", "reward"), most=_UNIT)
+
+
 def name_missing(axes: Axes, results: Results) -> None:
     """Write below the axes which agents did not finish, and so are not shown."""
     if results.failures:
-        text = drawn(f"not finished: {', '.join(results.failures)}", most=_MISSING)
+        text = drawn(f"not finished: {', '.join(short_labels([*results.failures]))}", most=_MISSING)
         axes.set_xlabel(f"{axes.get_xlabel()}\n{text}".lstrip())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmab_gym.evaluation.plots.figure import new_figure, save_figure
+from cmab_gym.evaluation.plots.figure import name_missing, new_figure, save_figure
 from cmab_gym.evaluation.plots.regret import Marks, draw_regret
 from cmab_gym.evaluation.results.results import Results
 
@@ -38,6 +38,7 @@ def plot_panels(
     marked = [None] * len(panels) if marks is None else marks
     for axes, results, own, bound, mark in zip(every, panels, titles, bounds, marked, strict=True):
         draw_regret(axes, results, bound, mark)
+        name_missing(axes, results)
         axes.set_title(own, fontsize=10)
     handles, labels = every[0].get_legend_handles_labels()
     about = every[0].get_legend().get_title().get_text()

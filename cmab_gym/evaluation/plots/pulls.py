@@ -10,15 +10,8 @@ import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.arrays import FloatArray, IntArray
-from cmab_gym.evaluation.plots.agents import drawn_labels
-from cmab_gym.evaluation.plots.figure import (
-    check_plot,
-    default_title,
-    figure_of,
-    name_missing,
-    new_figure,
-    save_figure,
-)
+from cmab_gym.evaluation.plots.agents import drawn_agents
+from cmab_gym.evaluation.plots.figure import check_plot, figure_of, finished, new_figure
 from cmab_gym.evaluation.results.results import Results
 from cmab_gym.text import drawn
 
@@ -64,26 +57,21 @@ def plot_pulls(
     """
     target = check_plot(results, path)
     checks.whole_number("most_arms", most_arms, 1)
-    runs = [run for run in results.finished if run.pulls is not None]
-    if not runs:
+    every = drawn_agents(results, labels)
+    agents = [agent for agent in every if agent.run.pulls is not None]
+    if not agents:
         raise ValueError("no pulls were recorded: run the agents again, with record_pulls=True")
-    pulls = np.array([results.pulls(run.label).mean(axis=0) for run in runs]).T
+    pulls = np.array([results.pulls(agent.run.label).mean(axis=0) for agent in agents]).T
     means = np.array(results.manifest.get("means", np.zeros(len(pulls))))
     arms = shown_arms(pulls, means, most_arms)
     rest = np.delete(pulls, arms, axis=0).sum(axis=0, keepdims=True)
     table = pulls[arms] if len(arms) == len(pulls) else np.concatenate([pulls[arms], rest])
     names = _arm_names(results, arms, means, len(pulls))
-    agents = drawn_labels([run.label for run in runs], labels)
     if axes is None:
         width, height = 3.6 + 0.52 * len(agents), 2.2 + 0.17 * len(names)
         axes = new_figure(max(width, 6.5), max(height, 3.2)).add_subplot()
-    _draw_table(axes, table, names, agents)
-    name_missing(axes, results)
-    axes.set_title(default_title(results) if title is None else title, fontsize=10)
-    figure = figure_of(axes)
-    if target is not None:
-        save_figure(figure, target)
-    return figure
+    _draw_table(axes, table, names, [agent.name for agent in agents])
+    return finished(axes, results, title, target)
 
 
 def shown_arms(pulls: FloatArray, means: FloatArray, most: int) -> IntArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,31 +16,22 @@ from cmab_gym.evaluation.plots.curves import (
     BANDS,
     Band,
     Label,
+    Log,
     add_legend,
     draw_curve,
     end_labels,
     label_curves,
+    log_axes,
     style_rounds,
 )
-from cmab_gym.evaluation.plots.figure import (
-    check_plot,
-    default_title,
-    figure_of,
-    name_missing,
-    new_figure,
-    save_figure,
-)
+from cmab_gym.evaluation.plots.figure import check_plot, drawn_unit, finished, new_figure
 from cmab_gym.evaluation.results.results import Results
-from cmab_gym.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from cmab_gym.theory import LowerBound
-
-LOGS = ("none", "x", "y", "xy")
-_UNIT = 30  # columns of a terminal, at most
 
 
 @dataclass(frozen=True)
@@ -67,7 +58,7 @@ def plot_regret(
     labels: Mapping[str, str] | None = None,
     highlight: Sequence[str] | None = None,
     band: Band = "sd",
-    log: Literal["none", "x", "y", "xy"] | None = None,
+    log: Log | None = None,
     axes: Axes | None = None,
 ) -> Figure:
     """Plot the regret of every agent that finished.
@@ -107,11 +98,7 @@ def plot_regret(
     target = check_plot(results, path)
     axes = new_figure(7.5, 4.5).add_subplot() if axes is None else axes
     draw_regret(axes, results, lower_bound, None, labels, highlight, band, log)
-    axes.set_title(default_title(results) if title is None else title, fontsize=10)
-    figure = figure_of(axes)
-    if target is not None:
-        save_figure(figure, target)
-    return figure
+    return finished(axes, results, title, target)
 
 
 def draw_regret(
@@ -122,7 +109,7 @@ def draw_regret(
     labels: Mapping[str, str] | None = None,
     highlight: Sequence[str] | None = None,
     band: Band = "sd",
-    log: Literal["none", "x", "y", "xy"] | None = None,
+    log: Log | None = None,
 ) -> None:
     """Draw the curves, their bands and their labels into given axes: see `plot_regret`."""
     checks.choice("band", band, BANDS)
@@ -140,22 +127,9 @@ def draw_regret(
     if marks is not None:
         _draw_marks(axes, agents, marks)
     style_rounds(axes, results, scales)
-    unit = drawn(results.manifest.get("reward_unit", "reward"), most=_UNIT)
-    axes.set_ylabel(f"cumulative regret ({unit})")
+    axes.set_ylabel(f"cumulative regret ({drawn_unit(results)})")
     label_curves(axes, final)
     add_legend(axes, agents, band, "lower right" if "y" in scales else "upper left")
-    name_missing(axes, results)
-
-
-def log_axes(results: Results, log: str | None) -> str:
-    """Return which axes are logarithmic, "none", "x", "y" or "xy"; None follows the checkpoints.
-
-    Raises:
-        ValueError: `log` is not one of these.
-    """
-    if log is None:
-        return "x" if results.manifest.get("log_checkpoints") else "none"
-    return checks.choice("log", log, LOGS)
 
 
 def _from_zero(curves: FloatArray) -> FloatArray:

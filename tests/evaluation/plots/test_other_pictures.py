@@ -44,6 +44,12 @@ def test_each_picture_has_a_title_and_says_who_is_missing(results, tmp_path, plo
 
 
 @pytest.mark.parametrize("plot", PLOTS)
+def test_labels_of_unknown_agents_are_refused(results, plot):
+    with pytest.raises(ValueError, match=r"unknown agent 'ubc': .*ucb"):
+        plot(results, labels={"ubc": "x"})
+
+
+@pytest.mark.parametrize("plot", PLOTS)
 def test_one_trial_can_be_drawn(tmp_path, plot):
     one = evaluate("CMAB-Tabular-v0", ["c-ucb"], 9, 1)
     plot(one, tmp_path / "x.png", labels={"c-ucb": "ours"})

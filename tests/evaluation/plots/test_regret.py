@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from cmab_gym.evaluation import AgentRun, Results, evaluate, plot_regret
-from cmab_gym.evaluation.plots.agents import drawn_agents, drawn_labels
+from cmab_gym.evaluation.plots.agents import drawn_agents, drawn_names
 from cmab_gym.evaluation.plots.curves import spread
 from cmab_gym.evaluation.plots.panels import plot_panels
 from cmab_gym.evaluation.plots.regret import Marks, draw_regret
@@ -152,7 +152,7 @@ def test_given_axes_are_drawn_into(results):
 def test_a_picture_says_who_did_not_finish(results):
     failed = AgentRun.failed("my.py:Mine", "agent 'my.py:Mine', trial 0, round 3: no")
     axes = plot_regret(replace(results, runs=(*results.runs, failed))).axes[0]
-    assert axes.get_xlabel() == "round\nnot finished: my.py:Mine"
+    assert axes.get_xlabel() == "round\nnot finished: Mine"
 
 
 def test_the_title_names_what_is_not_usual(results):
@@ -186,8 +186,8 @@ def test_hostile_names_are_drawn_as_text(hostile_results, tmp_path, kind):
 
 def test_labels_that_look_alike_are_numbered():
     labels = ["ucb", "a\x00", "a\x01", "n" * 500]
-    assert drawn_labels(labels) == ["1: ucb", "2: a\ufffd", "3: a\ufffd", f"4: {'n' * 49}…"]
-    assert drawn_labels(labels[:2]) == ["ucb", "a\ufffd"]
+    assert drawn_names(labels) == ["1: ucb", "2: a\ufffd", "3: a\ufffd", f"4: {'n' * 49}…"]
+    assert drawn_names(labels[:2]) == ["ucb", "a\ufffd"]
 
 
 @pytest.mark.parametrize("name", ["plot", "plot.", "plot.xyz", ".png"])
