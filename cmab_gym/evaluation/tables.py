@@ -95,7 +95,7 @@ def identification_table(found: Iterable[Identification]) -> Table:
 def _identification(found: Identification) -> tuple[str, ...]:
     low, high = found.samples_interval
     least, most = (100 * rate for rate in found.error_interval)
-    pulls, interval = f"{found.mean_samples:,.0f}", _interval(low, high, ",.0f")
+    pulls, interval = f"{found.mean_samples:,.0f}", _interval(low, high, "{:,.0f}".format)
     if found.undecided:
         pulls, interval = f"over {pulls}", "-"
     return (
