@@ -1,6 +1,9 @@
 """Making of agents by name, from classes, files and installed packages."""
 
+import re
 import sys
+from inspect import Parameter, signature
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,6 +96,28 @@ def install(monkeypatch, tmp_path):
 def test_agent_names_lists_the_built_in_agents():
     assert agent_names() == BUILT_IN
     assert isinstance(make_agent("random"), RandomAgent)
+
+
+def test_the_page_of_agents_has_their_ideas_and_parameters():
+    documented, idea = {}, ""
+    page = Path(__file__).parents[2] / "docs" / "agents.md"
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"\*\*(.+?)\*\*", line):
+            idea = heading[1].lower()
+        elif line.startswith("| `"):
+            names, *_, parameters = (re.findall("`(.+?)`", cell) for cell in line.split("|")[1:-1])
+            documented.update({(idea, name): parameters for name in names})
+    expected = {
+        (idea, name): [
+            each.name
+            for each in signature(cls).parameters.values()
+            if each.kind is not Parameter.VAR_KEYWORD
+        ]
+        for idea, classes in registry.agents_by_idea().items()
+        for name, cls in classes.items()
+    }
+    assert documented == expected
+    assert list(documented) == list(expected)
 
 
 @pytest.mark.parametrize(
