@@ -13,8 +13,7 @@ from scipy.optimize import brentq, minimize
 from cmab_gym import BanditProblem, make_agent
 from cmab_gym.agents import registry
 from cmab_gym.agents.mathematics.bernoulli import bernoulli_kl
-from cmab_gym.agents.mathematics.finite_support import k_inf, largest_mean
-from cmab_gym.agents.mathematics.gamma_draws import standard_gamma
+from cmab_gym.agents.mathematics.finite_support import largest_mean
 from cmab_gym.agents.remembered import rounded_up
 from cmab_gym.envs.latent import latent_model
 from cmab_gym.evaluation import evaluate
@@ -152,22 +151,6 @@ def test_on_coins_the_indices_of_finite_supports_are_those_of_bernoulli_distribu
     assert of_coins[3] == pytest.approx(1 - np.exp(-budget[3]))
 
 
-def test_k_inf_and_the_largest_mean_are_inverse():
-    rng = np.random.default_rng(0)
-    values = np.array([0, 0.1, 0.5, 0.9, 1])
-    shares = np.array([rng.multinomial(n, [0.2] * 5) / n for n in rng.integers(1, 30, 300)])
-    wanted = shares @ values + (1 - shares @ values) * rng.random(300) * 0.999
-    divergence = k_inf(shares, values, wanted)
-    assert_allclose(largest_mean(shares, values, divergence), wanted, atol=1e-8)
-    budget = rng.exponential(size=300)
-    assert_allclose(k_inf(shares, values, shares @ values * 0.9), 0)
-    almost_one = k_inf(np.array([[0.75, 0.25]]), np.array([0.0, 1.0]), np.array([1 - 1e-9]))
-    assert almost_one[0] == pytest.approx(stats.entropy([0.75, 0.25], [1e-9, 1 - 1e-9]), rel=1e-6)
-    largest = largest_mean(shares, values, budget)
-    some = largest < 0.999
-    assert_allclose(k_inf(shares, values, largest)[some], budget[some], atol=1e-8)
-
-
 @pytest.mark.parametrize("name", ["empirical-kl-ucb", "bayes-ucb", "kl-ucb++", "empirical-imed"])
 def test_a_remembered_index_is_the_one_computed_from_scratch(name):
     policy = make_agent(name).policy
@@ -185,19 +168,6 @@ def test_a_remembered_index_is_the_one_computed_from_scratch(name):
 # Each compares 4,000 draws with a distribution function, at a false-alarm rate of 1 in 10,000.
 def fits(draws, distribution):
     return stats.kstest(draws, distribution).pvalue > 1e-4
-
-
-@pytest.mark.parametrize("shape", [1.0, 1.5, 4.0, 300.0])
-def test_gamma_variates_have_their_distribution(shape):
-    drawn = standard_gamma(np.full((40, 100), shape), TrialStreams.for_trials(1, range(40)))
-    assert fits(drawn.ravel(), stats.gamma(shape).cdf)
-
-
-def test_gamma_variates_of_a_trial_do_not_depend_on_the_others():
-    shapes = np.random.default_rng(0).uniform(1, 3, (5, 30))
-    together = standard_gamma(shapes, TrialStreams.for_trials(1, range(5)))
-    alone = standard_gamma(shapes[3:4], TrialStreams.for_trials(1, range(3, 4)))
-    np.testing.assert_array_equal(together[3:4], alone)
 
 
 def test_beta_ts_draws_from_the_posterior_of_coins():

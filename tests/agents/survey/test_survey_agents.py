@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from cmab_gym import BanditProblem, make_agent
+from cmab_gym.agents import SurveyGreedy, WarmTS
 from cmab_gym.agents.survey.factor_ts import FactorTS
 from cmab_gym.agents.survey.gaussian_posterior import posterior
 from cmab_gym.agents.survey.min_ucb import MinUCB
@@ -71,6 +72,41 @@ def test_where_factors_say_nothing_arms_are_independent():
     mean = overall + (MEANS - overall) * COUNTS / (COUNTS + 20)
     weight = 1 / (0.09 + 1 / (COUNTS + 20))
     assert_allclose(found, (weight * mean + SUMS) / (weight + PULLS))
+
+
+def surveyed(means=(2.0, 4.0), counts=(30, 10)):
+    """A problem of two arms with 1 to 5 stars, and a history of it without a pull of arm 1."""
+    table = np.broadcast_to([1.0, 5.0], (2, 2, 2))
+    of_survey = {"survey_means": means, "survey_counts": np.array(counts)}
+    made = BanditProblem(table, [1, 5], (1, 5), **of_survey)
+    pulls, sums = np.array([[3, 0]]), np.array([[9.0, 0.0]])
+    return SimpleNamespace(pulls=pulls, sums=sums, t=3, problem=made)
+
+
+def test_survey_greedy_ranks_arms_by_the_shrunk_means_of_the_survey():
+    # All 40 ratings have the mean 2.5. (30 * 2 + 10 * 2.5) / 40 and (10 * 4 + 10 * 2.5) / 20.
+    rng = streams(1)
+    assert_allclose(SurveyGreedy(shrinkage=10).index(surveyed(), rng), [[2.125, 3.25]])
+    assert_allclose(SurveyGreedy(shrinkage=0).index(surveyed(), rng), [[2, 4]])
+    unrated = surveyed(means=(2, 2), counts=(30, 0))
+    assert_allclose(SurveyGreedy(shrinkage=0).index(unrated, rng), [[2, 2]])
+
+
+def test_warm_ts_draws_around_the_mean_of_survey_and_rewards():
+    noise = streams(1).standard_normal(2)
+    policy = WarmTS(weight=5, shrinkage=10, beta=2)  # variance 2 * 4 / (5 + n + 1)
+    drawn = policy.index(surveyed(), streams(1))
+    # (5 * 2.125 + 9) / 8 and, without a pull, 3.25.
+    expected = np.array([[2.453125, 3.25]]) + np.sqrt([8 / 9, 8 / 6]) * noise
+    assert_allclose(drawn, expected)
+
+
+@pytest.mark.parametrize("name", ["warm-ts", "survey-greedy", "min-ucb"])
+def test_without_a_survey_the_error_names_environments_that_have_one(name):
+    agent = make_agent(name)
+    agent.reset(BanditProblem(np.full((2, 2, 2), 5.0), [1, 5], (1, 5)), 1, 0)
+    with pytest.raises(ValueError, match=r"no survey_means: expected .* as CMAB-MovieLens-v0"):
+        agent.act()
 
 
 def test_the_bounds_of_min_ucb_are_those_computed_by_hand():
