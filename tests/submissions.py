@@ -142,6 +142,28 @@ HOSTILE = {
         acting("import resource\nresource.setrlimit(resource.RLIMIT_AS, (-1, -1))"),
         "may not change its limits",
     ),
+    "clears the list of what is refused": (
+        acting("import __main__, os\n__main__.REFUSED.clear()\nos.system('sleep 9')"),
+        "may not start another process",
+    ),
+    "replaces a function of the check": (
+        acting("import os\nos.path.realpath = lambda path: '/dev/x'\nopen('/etc/passwd').read()"),
+        "may not read files other than its own",
+    ),
+    "opens a database": (
+        acting("import sqlite3\nsqlite3.connect('/etc/passwd')"),
+        "may not read files other than its own",
+    ),
+    "stops": (
+        acting("import signal\nsignal.raise_signal(signal.SIGSTOP)"),
+        "longer than the limit of 0.7 s",
+    ),
+    "hangs in an error": (
+        acting(
+            "class Slow(Exception):\n    def __str__(self):\n        while True: pass\nraise Slow"
+        ),
+        "longer than the limit of 0.7 s",
+    ),
     "reads a file": (acting("open('/etc/passwd').read()"), "may not read files other than its own"),
     "imports the package": ("import cmab_gym\nAgent = int", "may not import cmab_gym"),
     "monkeypatches the package": (

@@ -1,4 +1,4 @@
-"""The folder of the option `--out`."""
+"""The folder of the option `--out` or a similar one."""
 
 from pathlib import Path
 from shlex import quote
@@ -6,7 +6,7 @@ from shlex import quote
 from cmab_gym.files import check_writable
 
 
-def output_folder(name: str) -> Path:
+def output_folder(name: str, option: str = "--out") -> Path:
     """Check the folder for the results before the run, which may take hours, starts.
 
     Raises:
@@ -15,12 +15,12 @@ def output_folder(name: str) -> Path:
     folder = Path(name)
     if not name or (folder.exists() and not folder.is_dir()):
         raise ValueError(
-            f"--out {quote(name)}: expected an existing folder or the name of a new one"
+            f"{option} {quote(name)}: expected an existing folder or the name of a new one"
         )
     try:
         check_writable(folder)
     except OSError as error:
         raise ValueError(
-            f"--out {quote(name)} cannot be written to ({error}): choose another folder"
+            f"{option} {quote(name)} cannot be written to ({error}): choose another folder"
         ) from error
     return folder

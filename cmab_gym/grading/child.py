@@ -41,6 +41,7 @@ REFUSED = {
         ("socket.__new__", "socket.connect", "socket.bind", "socket.getaddrinfo"), "use the network"
     ),
     **dict.fromkeys(("ctypes.dlopen", "ctypes.dlsym"), "load native code"),
+    "sqlite3.connect": "read files other than its own",
 }
 
 
@@ -55,7 +56,7 @@ def set_limits(limits: dict[str, Any]) -> None:
         ("RLIMIT_NPROC", 0),  # no process or thread can be started
         ("RLIMIT_CORE", 0),
     ):
-        with suppress(AttributeError, ValueError, OSError):  # macOS lacks some
+        with suppress(AttributeError, ValueError, OSError, OverflowError):  # macOS lacks some
             resource.setrlimit(getattr(resource, name), (most, most))
 
 
@@ -67,16 +68,19 @@ def watch() -> None:
         if folder
     )
 
+    # Names of this function, since a submission can replace those of modules.
+    refused, realpath, fsdecode = dict(REFUSED), os.path.realpath, os.fsdecode
+
     def check(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in REFUSED:
-            raise PermissionError(f"a submission may not {REFUSED[event]} ({event})")
+        if event in refused:
+            raise PermissionError(f"a submission may not {refused[event]} ({event})")
         if event == "import" and arguments[0].partition(".")[0] == "cmab_gym":
             raise ImportError("a submission may not import cmab_gym: write the agent yourself")
         if event == "open" and not isinstance(arguments[0], int):
             path, mode, flags = arguments
             if set(mode or "r") & set("wax+") or (flags or 0) & (os.O_WRONLY | os.O_RDWR):
                 raise PermissionError("a submission may not write files")
-            real = os.path.realpath(os.fsdecode(path))
+            real = realpath(fsdecode(path))
             if not real.startswith((*folders, "/dev/")):
                 raise PermissionError("a submission may not read files other than its own")
 

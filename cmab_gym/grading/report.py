@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cmab_gym.grading.grade import Grade, Outcome
+from cmab_gym.text import shown
 from cmab_gym.versions import version_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ def feedback(grade: Grade, for_student: bool = True) -> str:
         grade: of the submission.
         for_student: leave out the details of hidden tests.
     """
-    lines = [f"{Path(grade.submission).name}: {grade.score:g} of {grade.max_score:g} points"]
+    name = shown(Path(grade.submission).name)
+    lines = [f"{name}: {grade.score:g} of {grade.max_score:g} points"]
     for outcome in grade.outcomes:
         hides = for_student and outcome.hidden
         lines += ["", f"{outcome.name}: {outcome.points:g} of {outcome.max_points:g} points"]
@@ -98,7 +100,7 @@ def class_table(grades: Sequence[Grade]) -> pd.DataFrame:
 
     rows = [
         {
-            "submission": grade.submission,
+            "submission": shown(grade.submission),
             "score": grade.score,
             "max_score": grade.max_score,
             "regret": round(grade.regret, 4),

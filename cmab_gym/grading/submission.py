@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from cmab_gym import checks
 from cmab_gym.files import check_plain
 from cmab_gym.problem import BanditProblem
 from cmab_gym.text import shortened, shown
@@ -23,6 +24,7 @@ FILE = "submission.py"  # what a submission is called in its process
 CLASS = "Agent"
 _PROGRAM = Path(__file__).with_name("child.py")
 _LARGEST_FILE = 1 << 20  # bytes of a submission
+_LONGEST_TIME = 1e6  # seconds; system calls overflow at 2e6
 _LONGEST_REPLY = 4096  # bytes
 _LONGEST_SENTENCE = 600  # characters of an error of the submission
 
@@ -40,12 +42,22 @@ class Limits:
         memory: megabytes of address space; NumPy takes about 200.
         output: bytes that may be printed in one test.
         open_files: files that may be open.
+
+    Raises:
+        ValueError: a limit is wrong.
     """
 
     seconds: float = 60.0
     memory: int = 1024
     output: int = 100_000
     open_files: int = 64
+
+    def __post_init__(self) -> None:
+        checks.positive("seconds", self.seconds)
+        checks.number_between("seconds", self.seconds, 0, _LONGEST_TIME)
+        checks.whole_number("memory", self.memory, 64)
+        checks.whole_number("output", self.output, 0)
+        checks.whole_number("open_files", self.open_files, 16)
 
 
 class Submission:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cmab_gym.grading.assignment import Assignment
+from cmab_gym.grading.built_in import ASSIGNMENTS
 
 _TEMPLATE = '''\
 r"""{text}
@@ -10,9 +11,7 @@ r"""{text}
 Complete the class and submit this file. `problem` has n_arms, pseudo_rewards (K, K, R),
 reward_support (R,), reward_bounds (low, high), reward_range (high - low) and horizon, the number of
 rounds of a trial. NumPy is available; cmab_gym, files, processes and the network are not.
-
-Try it: cmab-gym grade this_file.py --assignment {name}
-"""
+{trial}"""
 
 import numpy as np
 
@@ -33,4 +32,7 @@ class Agent:
 def template(assignment: Assignment) -> str:
     """Return the source of a submission without its methods."""
     text = assignment.text.replace('"""', "'''").rstrip("\\ \n")
-    return _TEMPLATE.format(text=text, name=assignment.name)
+    name = assignment.name
+    built_in = ASSIGNMENTS.get(name) is assignment  # students have no file of another one
+    trial = f"\nTry it: cmab-gym grade this_file.py --assignment {name}\n" if built_in else ""
+    return _TEMPLATE.format(text=text, trial=trial)

@@ -96,6 +96,52 @@ def test_a_folder_of_submissions_becomes_one_table(submit, tmp_path, capsys):
     assert "nan" not in printed
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["b\nann.py: 10 of 10 points.py", os.fsdecode(b"\xff.py"), "=cmd().py", f"{'x' * 250}.py"],
+)
+def test_a_name_that_a_student_chose_does_no_harm(submit, monkeypatch, tmp_path, capsys, name):
+    submit(OWN, "mine.py")
+    submit("", f"class/{name}")
+    submit("", "class/ann.py")
+    monkeypatch.chdir(tmp_path / "class")
+    assert main(["grade", ".", "--assignment", "../mine.py", "--out", "../out"]) == 0
+    assert "\nann.py: 10" not in capsys.readouterr().out
+    for path in (tmp_path / "out").glob("*.txt"):
+        assert path.read_text().split("\n")[1] == ""
+    table = pd.read_csv(tmp_path / "out" / "grades.csv")
+    assert len(table) == 2
+    assert not table["submission"].str.startswith("=").any()
+
+
+def test_every_submission_has_its_own_files(submit, tmp_path):
+    submit(OWN, "mine.py")
+    names = ("ann/ps1/agent.py", "bob/ps1/agent.py", "bob/PS1/submission.py", "bob/ps1.py")
+    paths = [str(submit("", f"class/{name}")) for name in names]
+    out = tmp_path / "out"
+    assert (
+        main(["grade", *paths, "--assignment", str(tmp_path / "mine.py"), "--out", str(out)]) == 0
+    )
+    found = {path.stem: json.loads(path.read_text())["submission"] for path in out.glob("*.json")}
+    assert list(map(found.get, ("ann-ps1-agent", "bob-ps1-agent", "bob-PS1", "bob-ps1-2"))) == paths
+
+
+def test_what_was_graded_before_an_interrupt_is_kept(submit, monkeypatch, tmp_path):
+    submit(OWN, "mine.py")
+    paths = [str(submit("", f"class/{name}.py")) for name in "ab"]
+    grade = Grader.grade
+
+    def interrupted(self, path):
+        if path.stem == "b":
+            raise KeyboardInterrupt
+        return grade(self, path)
+
+    monkeypatch.setattr(Grader, "grade", interrupted)
+    arguments = ["--assignment", str(tmp_path / "mine.py"), "--out", str(tmp_path / "out")]
+    assert main(["grade", *paths, *arguments]) != 0
+    assert "points" in (tmp_path / "out" / "a.txt").read_text()
+
+
 def test_one_submission_is_explained(submit, tmp_path, capsys):
     own, path = submit(OWN, "mine.py"), submit(acting("return 0"))
     assert main(["grade", str(path), "--assignment", str(own)]) == 0
@@ -110,6 +156,7 @@ def test_one_submission_is_explained(submit, tmp_path, capsys):
         (["--assignment", "ucb"], "no submissions: expected"),
         (["nowhere.py", "--assignment", "ucb"], "does not exist"),
         (["a.py", "b.py", "--assignment", "ucb", "--gradescope", "x"], "expected one"),
+        (["--assignment", "ucb", "--autograder", "a.py"], "--autograder a.py: expected"),
         (["a.py", "--assignment", "ucb", "--user", "no-such-user"], "--user 'no-such-user'"),
     ],
 )
@@ -125,6 +172,12 @@ def test_the_template_runs_and_says_that_it_is_not_complete(name, grade):
     source = template(find_assignment(name))
     assert ASSIGNMENTS[name].text in source
     assert "NotImplementedError" in grade(source).outcomes[0].feedback
+
+
+def test_the_template_names_no_assignment_that_students_do_not_have(submit):
+    own = find_assignment(str(submit(OWN, "mine.py")))
+    assert "--assignment" not in template(own)
+    assert "--assignment ucb" in template(ASSIGNMENTS["ucb"])
 
 
 @pytest.mark.parametrize("files", [["agent.py"], [], ["a.py", "b.py"]])

@@ -10,7 +10,7 @@ from submissions import COINS, HOSTILE, UCB, acting, small_assignment
 from cmab_gym.grading import Grader, Limits
 
 # These cannot be found out before the time is up.
-SLOW = ("hangs", "sleeps", "hangs when imported")
+SLOW = ("hangs", "sleeps", "hangs when imported", "stops", "hangs in an error")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -37,6 +37,14 @@ def test_a_submission_learns_nothing_of_the_grader(grade, monkeypatch):
     (outcome,) = grade(source).outcomes
     public = "['horizon', 'n_arms', 'pseudo_rewards', 'reward_bounds', 'reward_range', "
     assert f"False False ({public}'reward_support'], [], None)" in outcome.feedback
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("seconds", 0), ("seconds", float("nan")), ("seconds", 1e7), ("memory", 1)]
+)
+def test_a_limit_that_cannot_be_kept_is_the_teachers_error(name, value):
+    with pytest.raises(ValueError, match=f"{name}={value}: expected"):
+        Limits(**{name: value})
 
 
 def test_its_random_numbers_tell_nothing_about_the_graders_seed(grade):

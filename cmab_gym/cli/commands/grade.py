@@ -21,6 +21,7 @@ from cmab_gym.grading.report import as_gradescope, as_json, class_table, feedbac
 from cmab_gym.grading.template import template
 from cmab_gym.text import shown
 
+_LONGEST_NAME = 50  # characters of up to 4 bytes: file systems allow 255
 _ROOT = (
     "submissions run as root, and can read all files: use --user nobody, or use a container that "
     "holds nothing else"
@@ -63,7 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--autograder", metavar="FOLDER", help="write the files of an autograder for Gradescope"
     )
-    name_options(parser, {"assignment": "--assignment", "user": "--user", "seed": "--seed"})
+    name_options(parser, {name: f"--{name}" for name in ("assignment", "user", "seed", "seconds")})
     parser.set_defaults(run=run)
 
 
@@ -73,7 +74,8 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.template:
         _write(Path(chosen.template), template(assignment))
     if chosen.autograder:
-        write_autograder(output_folder(chosen.autograder), chosen.assignment, chosen.seed)
+        folder = output_folder(chosen.autograder, "--autograder")
+        write_autograder(folder, chosen.assignment, chosen.seed)
         say(f"written to {shown(chosen.autograder)}")
     if chosen.submissions:
         _grade(chosen, assignment)
@@ -93,41 +95,42 @@ def _grade(chosen: argparse.Namespace, assignment: Assignment) -> None:
         assignment, chosen.seed, Limits(seconds=chosen.seconds, memory=chosen.memory), chosen.user
     )
     grades = []
-    for path in paths:
-        grades.append(grader.grade(path))
+    for path, name in zip(paths, _names(paths), strict=True):
+        grade = grader.grade(path)
+        grades.append(grade)
         if chosen.gradescope:
-            _write(Path(chosen.gradescope), json_text(as_gradescope(grades[-1])))
+            _write(Path(chosen.gradescope), json_text(as_gradescope(grade)))
         elif len(paths) > 1:
-            say(f"{shown(path)}: {grades[-1].score:g} of {grades[-1].max_score:g} points")
+            say(f"{shown(path)}: {grade.score:g} of {grade.max_score:g} points")
         else:
-            _print(feedback(grades[-1], for_student=False))
+            _print(feedback(grade, for_student=False))
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            _write(out / f"{name}.txt", feedback(grade))
+            _write(out / f"{name}.json", json_text(as_json(grade)))
     if len(grades) > 1:
         say("")
         _print_leaders(grades)
     if out is not None:
-        _write_all(out, grades)
+        write_csv(out / "grades.csv", class_table(grades))
         say(f"\nwritten to {shown(out)}")
 
 
-def _write_all(out: Path, grades: Sequence[Grade]) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    for name, grade in zip(_names(grades), grades, strict=True):
-        _write(out / f"{name}.txt", feedback(grade))
-        _write(out / f"{name}.json", json_text(as_json(grade)))
-    write_csv(out / "grades.csv", class_table(grades))
-
-
-def _names(grades: Sequence[Grade]) -> Iterator[str]:
-    """Name the files of each grade: alice.py is "alice", bob/submission.py is "bob"."""
+def _names(paths: Sequence[Path]) -> Iterator[str]:
+    """Name the files of each grade: "ann" for class/ann.py, "bob" for class/bob/submission.py."""
+    places = [
+        Path(os.path.abspath(path.parent if path.name == "submission.py" else path.with_suffix("")))
+        for path in paths
+    ]
+    root = os.path.commonpath([place.parent for place in places])
     taken: set[str] = set()
-    for grade in grades:
-        path = Path(grade.submission)
-        own = path.resolve().parent.name if path.name == "submission.py" else path.stem
+    for place in places:
+        own = "-".join(place.relative_to(root).parts)[-_LONGEST_NAME:]
         name, number = own, 1
-        while name in taken:
+        while name.casefold() in taken:  # some file systems ignore case
             number += 1
             name = f"{own}-{number}"
-        taken.add(name)
+        taken.add(name.casefold())
         yield name
 
 
