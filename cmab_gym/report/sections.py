@@ -77,7 +77,7 @@ def section_of(group: Sequence[Results], most_points: int, most_pairs: int) -> S
     results = _by_regret(pooled(group))
     names = [shown(name) for name in short_labels([run.label for run in results.finished])]
     summary = summary_table(results)
-    comparison, notes = _compared(group)
+    comparison, notes = _compared(_worst_first(group, results))
     pairs = [_safe(pair) for pair in comparison.pairs] if comparison else []
     leading = [pair for pair in pairs if names[0] in (pair.first, pair.second)]
     leading.sort(key=lambda pair: names.index(_other(pair, names[0])))
@@ -111,6 +111,13 @@ def _told_more(group: Sequence[Results]) -> list[str]:
 def _by_regret(results: Results) -> Results:
     runs = sorted(results.finished, key=lambda run: float(run.regret[:, -1].mean()))
     return Results(results.checkpoints, tuple(runs), results.manifest)
+
+
+def _worst_first(group: Sequence[Results], by_regret: Results) -> list[Results]:
+    """Order the runs so that a pair's difference is the worse agent minus the better one."""
+    position = {run.label: index for index, run in enumerate(by_regret.runs)}
+    single = [replace(results, runs=(run,)) for results in group for run in results.runs]
+    return sorted(single, key=lambda results: -position.get(results.runs[0].label, -1))
 
 
 def _compared(group: Sequence[Results]) -> tuple[Comparison | None, list[str]]:

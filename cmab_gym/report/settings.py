@@ -17,8 +17,6 @@ _RUN = {
     "seed": "seed",
     "delay": "delay of rewards, in rounds",
     "rewards_every": "rewards arrive every so many rounds",
-    "started": "started",
-    "seconds": "seconds",
     "n_jobs": "processes",
 }
 _LONGEST = 300  # characters of a value
@@ -35,9 +33,11 @@ def settings_of(group: Sequence[Results]) -> dict[str, Table]:
         "Environment": dict(_environment(first)),
         "Run": {
             **{title: _values(group, key) for key, title in _RUN.items()},
+            "started": _first_to_last(_known(group, "started")),
+            "seconds": _total(_known(group, "seconds")),
             "agents": ", ".join(_agents(group)),
         },
-        "Versions": dict(_flat(first.get("versions", {}))),
+        "Versions": _versions(group),
         "Ratings": dict(_flat(first.get("provenance", {}))),
     }
     if note := unknown_note(first.get("provenance", {})):
@@ -71,14 +71,33 @@ def _agents(group: Sequence[Results]) -> list[str]:
     return [label if label == agent else f"{label}: {agent}" for label, agent in agents.items()]
 
 
+def _known(group: Sequence[Results], key: str) -> list[Any]:
+    return [each.manifest[key] for each in group if key in each.manifest]
+
+
 def _values(group: Sequence[Results], key: str) -> str:
-    known = [each.manifest[key] for each in group if key in each.manifest]
     return ", ".join(
         dict.fromkeys(
             f"{value:,}" if key != "seed" and isinstance(value, int) else str(value)
-            for value in known
+            for value in _known(group, key)
         )
     )
+
+
+def _first_to_last(times: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys([min(times), max(times)])) if times else ""
+
+
+def _total(seconds: Sequence[float]) -> str:
+    return f"{sum(seconds):,.1f}" if seconds else ""
+
+
+def _versions(group: Sequence[Results]) -> dict[str, str]:
+    found: dict[str, dict[str, None]] = {}
+    for versions in _known(group, "versions"):
+        for name, version in _flat(versions):
+            found.setdefault(name, {})[version] = None
+    return {name: ", ".join(versions) for name, versions in found.items()}
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:

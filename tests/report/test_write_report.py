@@ -87,6 +87,18 @@ def test_a_report_says_who_won_by_how_much_and_how_to_run_it_again(tmp_path):
         assert word in said
 
 
+def test_pairs_are_the_worse_agent_minus_the_better_one(tmp_path):
+    order = ["c-ucb", "random", "ucb"]
+    one, *others = (
+        evaluate("CMAB-Tabular-v0", [name], 300, 12, seed=seed) for seed in (0, 1) for name in order
+    )
+    said = text_of([one, *others], tmp_path)
+    for pair in ("random - ucb", "random - c-ucb", "ucb - c-ucb"):
+        assert f" {pair} " in said
+    assert "seed 0, 1 " in said
+    assert said.count(f"started {one.manifest['started'][:10]}") == 1
+
+
 def test_few_agents_few_trials_and_failures_are_told(tmp_path):
     one = results_of(run("alone", [7.0]))
     assert "alone has a mean regret of 7.0 after 10 rounds (one trial)." in text_of(one, tmp_path)
@@ -102,7 +114,7 @@ def test_few_agents_few_trials_and_failures_are_told(tmp_path):
 
 
 def test_right_to_left_names_leave_the_words_after_them_in_place(tmp_path):
-    said = text_of(results_of(run("אב", [1.0]), run("b", [2.0])), tmp_path)
+    said = text_of(results_of(run("אב", [2.0]), run("b", [1.0])), tmp_path)
     assert "\u200eאב\u200e and b: 1 trial cannot show a difference" in said
 
 
@@ -129,6 +141,16 @@ def test_trials_of_all_seeds_are_put_together_at_the_rounds_that_all_have():
     (joined,) = pooled([pulls, Results(pulls.checkpoints, pulls.runs, {"seed": 1})]).runs
     np.testing.assert_array_equal(joined.competitive[2:], pulls.competitive("c-ucb"))
     np.testing.assert_array_equal(joined.pulls.counts()[2:], pulls.pulls("c-ucb"))
+
+
+def test_settings_that_differ_are_listed(tmp_path):
+    group = [
+        results_of(run("a", [1.0]), seconds=1.25, started="day 2", versions={"numpy": "2.1"}),
+        results_of(run("b", [2.0]), seconds=2.5, started="day 1", versions={"numpy": "2.0"}),
+    ]
+    said = text_of(group, tmp_path)
+    for words in ("seconds 3.8 ", "started day 1 to day 2 ", "numpy 2.1, 2.0"):
+        assert words in said
 
 
 def test_each_environment_has_a_section(tmp_path):
