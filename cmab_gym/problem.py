@@ -99,17 +99,21 @@ class BanditProblem:
     ) -> None:
         store = partial(object.__setattr__, self)
         low, high = checks.interval("reward_bounds", reward_bounds)
-        store("reward_support", read_only(reward_support))
+        store("reward_support", checks.read_only("reward_support", reward_support))
         store("reward_bounds", (low, high))
-        store("reward_edges", None if reward_edges is None else read_only(reward_edges))
+        if reward_edges is not None:
+            reward_edges = checks.read_only("reward_edges", reward_edges)
+        store("reward_edges", reward_edges)
         self._check_rewards()
         if isinstance(pseudo_rewards, PseudoRewardRows):
             store("rows", pseudo_rewards)
         else:
-            self._check_table(np.asarray(pseudo_rewards))
-            store("rows", DenseRows(pseudo_rewards, high))
-        lower = None if pseudo_lower_bounds is None else stored(pseudo_lower_bounds)
-        store("pseudo_lower_bounds", lower)
+            table = checks.numbers("pseudo_rewards", pseudo_rewards)
+            self._check_table(table)
+            store("rows", DenseRows(table, high))
+        if pseudo_lower_bounds is not None:
+            pseudo_lower_bounds = stored(checks.numbers("pseudo_lower_bounds", pseudo_lower_bounds))
+        store("pseudo_lower_bounds", pseudo_lower_bounds)
         self._check_lower_bounds()
         store("survey_means", survey_means)
         store("survey_counts", survey_counts)
@@ -149,11 +153,10 @@ class BanditProblem:
                 "info is from a vector environment: expected that of a single one; all its "
                 "environments have the same problem, `envs.unwrapped.problem`"
             )
-        low, high = info["reward_bounds"]
         return cls(
             info["pseudo_rewards"],
             info["reward_support"],
-            (low, high),
+            info["reward_bounds"],
             info.get("reward_edges"),
             info.get("pseudo_lower_bounds"),
             info.get("survey_means"),
@@ -311,7 +314,9 @@ class BanditProblem:
                 )
         if self.survey_means is None and self.survey_counts is None:
             return
-        means = read_only(() if self.survey_means is None else self.survey_means)
+        means = checks.read_only(
+            "survey_means", () if self.survey_means is None else self.survey_means
+        )
         counts = np.array(() if self.survey_counts is None else self.survey_counts)
         (low, high), shapes = self.reward_bounds, (means.shape, counts.shape)
         if shapes != ((self.n_arms,),) * 2:

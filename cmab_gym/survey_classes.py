@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cmab_gym import checks
-from cmab_gym.arrays import FloatArray, read_only
+from cmab_gym.arrays import FloatArray
 
 # In the info of `reset`.
 _NAMES = ("survey_class_weights", "survey_class_means", "survey_class_sigmas")
@@ -33,7 +33,7 @@ class SurveyClasses:
 
     def __post_init__(self) -> None:
         for name in ("weights", "means", "sigmas"):
-            array = read_only(getattr(self, name))
+            array = checks.read_only(name, getattr(self, name))
             checks.moderate(name, array)
             object.__setattr__(self, name, array)
         shapes = self.weights.shape, self.means.shape, self.sigmas.shape

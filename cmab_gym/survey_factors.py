@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cmab_gym import checks
-from cmab_gym.arrays import FloatArray, read_only
+from cmab_gym.arrays import FloatArray
 
 _NAMES = ("survey_loadings", "survey_deviation", "survey_sigmas")  # in the info of `reset`
 
@@ -38,7 +38,7 @@ class SurveyFactors:
 
     def __init__(self, loadings: ArrayLike, deviation: float, sigmas: ArrayLike) -> None:
         for name, value in (("loadings", loadings), ("sigmas", sigmas)):
-            object.__setattr__(self, name, read_only(value))
+            object.__setattr__(self, name, checks.read_only(name, value))
         most = checks.LARGEST
         deviation = checks.number_between("deviation", deviation, 0, most, "it is a deviation")
         object.__setattr__(self, "deviation", deviation)

@@ -6,7 +6,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from cmab_gym.arrays import FloatArray, read_only
+from cmab_gym import checks
+from cmab_gym.arrays import FloatArray
 from cmab_gym.problem import BanditProblem
 
 # What the attribute `told` of an agent's class asks an evaluation for, in addition to the problem.
@@ -41,8 +42,9 @@ class ToldProblem(BanditProblem):
         source: ArrayLike | None = None,
     ) -> None:
         super().__init__(problem.rows, *problem._others(), horizon=problem.horizon)
-        object.__setattr__(self, "means", None if means is None else read_only(means))
-        object.__setattr__(self, "source", None if source is None else read_only(source))
+        for name, values in (("means", means), ("source", source)):
+            array = None if values is None else checks.read_only(name, values)
+            object.__setattr__(self, name, array)
         if self.means is not None and self.means.shape != (self.n_arms,):
             raise ValueError(
                 f"means have shape {self.means.shape}: expected ({self.n_arms},), one for each arm"
@@ -53,6 +55,10 @@ class ToldProblem(BanditProblem):
     def __reduce__(self) -> tuple[Any, ...]:
         plain, arguments = super().__reduce__()
         return type(self), (plain(*arguments), self.means, self.source)
+
+    def with_horizon(self, horizon: int) -> ToldProblem:
+        """Return this problem for a player who also knows how many rounds a trial has."""
+        return ToldProblem(super().with_horizon(horizon), self.means, self.source)
 
     def _check_source(self, source: FloatArray) -> None:
         if source.ndim != 3 or source.shape[:2] != (2, self.n_arms) or not source.size:

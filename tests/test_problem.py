@@ -50,6 +50,8 @@ def test_a_problem_told_more_keeps_the_rest_and_survives_pickling():
         assert (made.horizon, made.means.tolist()) == (7, [0.5, 0.25])
         np.testing.assert_array_equal(made.survey_counts, plain.survey_counts)
     assert oracle.rows is plain.rows
+    later = oracle.with_horizon(9)
+    assert (later.horizon, later.means.tolist()) == (9, [0.5, 0.25])
     assert (plain.horizon, plain.with_horizon(3).horizon) == (None, 3)
     with pytest.raises(ValueError, match=r"means have shape \(1,\): expected \(2,\)"):
         ToldProblem(plain, [1])
@@ -75,6 +77,11 @@ def test_the_reward_range_is_the_length_of_the_interval():
         ({"reward_bounds": (0, 0.5)}, r"expected rewards inside \(0.0, 0.5\)"),
         ({"reward_bounds": (1, 0)}, r"reward_bounds=\(1, 0\): expected a pair"),
         ({"reward_bounds": 3}, r"reward_bounds=3: expected a pair"),
+        ({"pseudo_rewards": [[["a"]]]}, r"pseudo_rewards of type list: expected a table of numb"),
+        ({"pseudo_lower_bounds": [[1], []]}, r"pseudo_lower_bounds of type list: expected a tab"),
+        ({"reward_support": "ab"}, r"reward_support of type str: expected a table of numbers"),
+        ({"reward_edges": [0, [1]]}, r"reward_edges of type list: expected a table of numbers"),
+        ({"survey_means": ["a", "b"]}, r"survey_means of type list: expected a table of numbers"),
         ({"reward_edges": [0, 1]}, r"expected 3 increasing edges"),
         ({"reward_edges": [0, np.nan, 1]}, r"expected 3 increasing edges"),
         ({"reward_edges": [5, 6, 7]}, r"expected 3 increasing edges from 0 to 1"),
