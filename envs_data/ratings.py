@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -195,14 +195,25 @@ def coded(kind: str, ids: ArrayLike) -> tuple[AnyArray, IntArray]:
     return np.asarray(known)[order], np.argsort(order)[positions].astype(np.int64, copy=False)
 
 
-def positions_of(items: Sequence[Any], item_ids: AnyArray) -> IntArray:
+def listed_ids(items: Iterable[Any]) -> tuple[Any, ...]:
+    """Return a list of ids as a tuple.
+
+    Raises:
+        ValueError: it is not a list, or it is empty.
+    """
+    ids = () if isinstance(items, str) or not isinstance(items, Iterable) else tuple(items)
+    if not ids:
+        raise ValueError(f"items={items!r}: expected a list of ids, at least one")
+    return ids
+
+
+def positions_of(items: Iterable[Any], item_ids: AnyArray) -> IntArray:
     """Find items among the ids of a table; 7 and "7" are the same id.
 
     Raises:
         ValueError: there are no items, or one is not among the ids.
     """
-    if not len(items):
-        raise ValueError(f"items={items!r}: expected at least one id")
+    items = listed_ids(items)
     position = {str(item_id): i for i, item_id in enumerate(item_ids.tolist())}
     missing = [item for item in items if str(item) not in position]
     if missing:

@@ -15,7 +15,7 @@ from cmab_gym import checks
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.envs_data.downloads.cache import locate
-from cmab_gym.envs_data.ratings import Ratings
+from cmab_gym.envs_data.ratings import Ratings, listed_ids
 from cmab_gym.envs_data.readers.archive import stamp
 from cmab_gym.envs_data.readers.options import ReadOptions
 from cmab_gym.envs_data.readers.reader import frame_ratings, read_ratings
@@ -70,7 +70,7 @@ def ratings_model(
         user, item, rating, category, time, segment_by, separator, encoding, quote, escape,
         not_rated, on_error,
     )  # fmt: skip
-    listed = None if items is None else tuple(items)
+    listed = None if items is None else listed_ids(items)
     choice = _ArmChoice(category != "", n_arms, listed, genres, genre_draw)
     plan = _Plan(
         choice,

@@ -57,6 +57,11 @@ class Files:
         """Whether the path is one file, not an archive or a folder."""
         return self.archive is None and not self.path.is_dir()
 
+    @property
+    def remedy(self) -> str:
+        """What to do to choose one of several files."""
+        return "pass its own path" if self.archive is None else "unpack it and pass its own path"
+
     def title(self, name: str) -> str:
         """Return the name of a file for an error."""
         return str(self._real(name)) if self.archive is None else f"{self.path}: {name}"

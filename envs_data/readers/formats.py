@@ -82,7 +82,7 @@ def _known(files: Files, options: ReadOptions) -> Layout:
         if len(complete) != 1:
             raise ValueError(
                 f"{files.path} holds several ratings files, "
-                f"{quoted([each.name for each in found], 1000)}: expected one; pass its own path"
+                f"{quoted([each.name for each in found], 1000)}: expected one; {files.remedy}"
             )
         found = complete
     return found[0]

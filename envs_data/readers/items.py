@@ -90,8 +90,8 @@ def _read_movies(files: Files, name: str, parse: Callable[[str], _Movie], items:
         except Exception as error:
             raise _damaged(files, name, number, line, "number, title and genres") from error
         items.titles[movie] = title
-        if genres and genres != [_NO_GENRE]:
-            items.genres[movie] = tuple(genres)
+        if own := tuple(genre for genre in genres if genre not in ("", _NO_GENRE)):
+            items.genres[movie] = own
 
 
 def _parse_dat(line: str) -> _Movie:

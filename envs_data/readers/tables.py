@@ -57,7 +57,7 @@ def find_table(files: Files, options: ReadOptions) -> Layout:
         listed = "; ".join(f"{each.name} has {quoted(list(each.columns))}" for each in tables[:8])
         raise ValueError(
             f"{files.path}: {len(chosen)} of its tables have the columns "
-            f"{list(options.columns.values())}: expected one; pass its own path ({listed})"
+            f"{list(options.columns.values())}: expected one; {files.remedy} ({listed})"
         )
     table = chosen[0]
     _check_columns(files, table, options)

@@ -114,6 +114,20 @@ def test_movielens_is_read_with_titles_and_genres(name, form, tmp_path):
     assert read.genres == genres[name]
 
 
+@pytest.mark.parametrize(
+    ("ratings", "name", "movies"),
+    [
+        (DAT, "movies.dat", b"1::A::Drama\n3952::B::\n"),
+        (CSV, "movies.csv", b"movieId,title,genres\n1,A,Drama\n3952,B,\n"),
+    ],
+)
+def test_a_movie_without_genres_has_none(ratings, name, movies, tmp_path):
+    (tmp_path / "ratings").write_bytes(ratings)
+    (tmp_path / name).write_bytes(movies)
+    read = read_ratings(tmp_path / "ratings")
+    assert (read.titles, read.genres) == ({1: "A", 3952: "B"}, {1: ("Drama",)})
+
+
 @pytest.mark.parametrize("wrap", [bytes, as_windows_writes])
 @pytest.mark.parametrize("content", [DAT, CSV.replace(b"\r", b""), U_DATA])
 def test_windows_line_ends_and_empty_lines_are_accepted(content, wrap, tmp_path):
@@ -214,7 +228,7 @@ def test_only_the_listed_items_are_kept(items, tmp_path):
     assert_array_equal(own.stars, [1, 2])
     with pytest.raises(ValueError, match=r"item 7 has no rating: expected ids such as 9, 8"):
         read_ratings(path, items=[9, 7])
-    with pytest.raises(ValueError, match=r"items=\[\]: expected at least one id"):
+    with pytest.raises(ValueError, match=r"items=\[\]: expected a list of ids"):
         read_ratings(path, items=[])
 
 
@@ -398,8 +412,11 @@ def test_missing_and_ambiguous_files_are_refused(tmp_path):
         read_ratings(tmp_path / "none")
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_bytes(CSV)
-    with pytest.raises(ValueError, match="holds several ratings files"):
+    with pytest.raises(ValueError, match=r"holds several ratings files, .* one; pass its own path"):
         read_ratings(tmp_path)
+    both = archive(tmp_path / "both.zip", {"a.csv": CSV, "b.csv": CSV})
+    with pytest.raises(ValueError, match=r"holds several .*: expected one; unpack it and pass its"):
+        read_ratings(both)
     with pytest.raises(ValueError, match="unknown on_error 'ignore'"):
         ReadOptions(on_error="ignore")
 

@@ -31,7 +31,7 @@ def test_listed_items_are_arms_in_the_same_order():
         listed_arms(RATED, [50])
     with pytest.raises(ValueError, match="item 10 is listed twice: expected different items"):
         listed_arms(RATED, [40, 10, 10])
-    with pytest.raises(ValueError, match=r"items=\[\]: expected at least one id"):
+    with pytest.raises(ValueError, match=r"items=\[\]: expected a list of ids"):
         listed_arms(RATED, [])
 
 
