@@ -66,7 +66,8 @@ def fuzz(name: str, n_inputs: int, seed: int, out: Path) -> None:
     def one(content: Any) -> None:
         watch.read(lambda: target.read(content), content, target.names)
         if watch.n_inputs % 1000 == 0 or watch.n_inputs >= n_inputs:
-            how = "hypothesis" if target.strategy else "atheris" if atheris else "mutations"
+            drawn = target.strategy is not None
+            how = "hypothesis" if drawn else "atheris" if atheris else "mutations"
             watch.summary(how=how, seconds=round(time.process_time() - started, 1))
 
     if target.strategy is not None:

@@ -80,6 +80,8 @@ def take_survey(
         >>> survey.pseudo_rewards[1, 0]  # 5 where nothing is known
         array([5., 5., 2.])
     """
+    n_factors = checks.whole_number("factors", factors, 0)
+    n_classes = checks.whole_number("classes", classes, 0)
     given = ratings.star_codes[0] if reward_support is None else reward_support
     support = read_only(checks.increasing("reward_support", given))
     bounds = (float(support[0]), float(support[-1]))
@@ -116,13 +118,11 @@ def take_survey(
         "training_users": training.n_users,
         "split": split.described,
         "method": asdict(method),
-        **({"factors": factors} if factors else {}),
-        **({"classes": classes} if classes else {}),
+        **({"factors": n_factors} if n_factors else {}),
+        **({"classes": n_classes} if n_classes else {}),
         **whole,
     }
     merged = {**(provenance or {}), **computed}
-    n_factors = checks.whole_number("factors", factors, 0)
-    n_classes = checks.whole_number("classes", classes, 0)
     learned = (
         learn_factors(training, n_factors) if n_factors else None,
         learn_classes(training, n_classes) if n_classes else None,
