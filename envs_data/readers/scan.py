@@ -208,7 +208,7 @@ class Scan:
         return f"SELECT {read} FROM {self.source(errors)}"  # noqa: S608
 
     def _run(self, query: str, parameters: Mapping[str, Any] | None = None) -> Any:
-        with reading(self.what):
+        with _querying(self.what):
             return self.connection.execute(query, parameters)
 
 
@@ -248,7 +248,7 @@ def open_frame_scan(table: Any, layout: Layout) -> Iterator[Scan]:
 
 def _scan(connection: Any, layout: Layout, what: str, source: Callable[[str], str]) -> Scan:
     def run(query: str) -> Any:
-        with reading(what):
+        with _querying(what):
             return connection.execute(query)
 
     if layout.kind == "csv":
@@ -280,6 +280,18 @@ def _scan(connection: Any, layout: Layout, what: str, source: Callable[[str], st
     if layout.segment:
         columns["segment"] = read_label(*parts(layout.segment))
     return Scan(connection, layout, what, source, columns)
+
+
+@contextmanager
+def _querying(what: str) -> Iterator[None]:
+    """Treat errors as `reading` does, and raise KeyboardInterrupt again, which DuckDB replaces."""
+    with reading(what):
+        try:
+            yield
+        except RuntimeError as error:
+            if "interrupted" in str(error):
+                raise KeyboardInterrupt from error
+            raise
 
 
 @contextmanager

@@ -8,11 +8,14 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
 from cmab_gym.envs_data import ReadOptions, read_ratings
+from cmab_gym.envs_data.readers.layout import Layout
 from cmab_gym.envs_data.readers.reader import frame_ratings
+from cmab_gym.envs_data.readers.scan import open_frame_scan
 
 OPTIONS = ReadOptions("u", "i", "r")
 FRAME = pd.DataFrame(
@@ -357,3 +360,13 @@ def test_errors_show_a_part_of_many_columns_and_of_long_rows(tmp_path):
         with pytest.raises(ValueError, match=rf"{path.name}.* \.\.\. ") as refused:
             read_ratings(path, options)
         assert len(str(refused.value)) < 3000
+
+
+def test_an_interrupt_while_rows_are_scanned_is_not_a_damaged_file():
+    class Interrupted:
+        def execute(self, *_):
+            raise RuntimeError("Query interrupted")  # as DuckDB does after Ctrl-C
+
+    table = pa.table({"user": [1], "item": [1], "rating": [2.0]})
+    with open_frame_scan(table, Layout("")) as scan, pytest.raises(KeyboardInterrupt):
+        replace(scan, connection=Interrupted()).counts()
