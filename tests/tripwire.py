@@ -67,7 +67,7 @@ class Tripwire:
     def _is_outside(self, path):
         if isinstance(path, int) or path == os.devnull:
             return False
-        return not os.path.abspath(os.fsdecode(path)).startswith(self._folders)
+        return not os.path.realpath(os.fsdecode(path)).startswith(self._folders)
 
 
 def _is_import():

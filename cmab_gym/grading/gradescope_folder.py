@@ -22,7 +22,8 @@ def write_autograder(folder: Path, assignment: str, seed: int) -> None:
     own = assignment.endswith(".py")
     name = "assignment.py" if own else assignment
     values = {"@ASSIGNMENT@": quote(name), "@SEED@": str(seed)}
-    texts = {file.name: _filled(file.read_text(), values) for file in sorted(_FILES.iterdir())}
+    files = sorted(_FILES.iterdir())
+    texts = {file.name: _filled(file.read_text("utf-8"), values) for file in files}
     if own:
         texts[name] = Path(assignment).read_text(encoding="utf-8")
     folder.mkdir(parents=True, exist_ok=True)
@@ -31,7 +32,7 @@ def write_autograder(folder: Path, assignment: str, seed: int) -> None:
 
 
 def _write(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="\n")  # a shell reads it, on Linux
     path.chmod(0o755 if text.startswith("#!") else 0o644)
 
 

@@ -100,7 +100,7 @@ class Submission:
             try:
                 self._process = subprocess.Popen(  # noqa: S603
                     [
-                        *(sys.executable, "-I", "-B", "-c", _PROGRAM.read_text()),
+                        *(sys.executable, "-I", "-B", "-c", _PROGRAM.read_text("utf-8")),
                         *(str(requests), str(replies), json.dumps(limits), self._name),
                     ],
                     cwd=folder,

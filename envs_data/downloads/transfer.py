@@ -133,19 +133,22 @@ class Transfer:
         free = shutil.disk_usage(self.partial.parent).free
         if total and free < total - start:
             raise OSError(errno.ENOSPC, f"{free:,} bytes are free and {total - start:,} needed")
+        most = total or MOST_BYTES
         with open(self.partial, "ab" if start else "wb", opener=_open_plain) as file:
             # Written after the old bytes are gone, so that they are never taken for this version.
             record = json.dumps(asdict(replace(version, total=total)))
             write_whole(self.version_file, lambda part: part.write_text(record, encoding="utf-8"))
             for chunk in _chunks(response):
                 start += len(chunk)
-                if start > (total or MOST_BYTES):
-                    self._refuse_size(f"sent more than {total or MOST_BYTES:,} bytes")
+                if start > most:
+                    break
                 file.write(chunk)
                 if self.progress is not None:
                     self.progress(start, total)
             file.flush()
             os.fsync(file.fileno())
+        if start > most:  # not before: Windows does not delete an open file
+            self._refuse_size(f"sent more than {most:,} bytes")
         if not start or start < (total or 0):
             raise Interrupted(f"sent {start:,} bytes of {total or 'an unknown number'}")
 

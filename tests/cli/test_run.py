@@ -121,7 +121,8 @@ def test_an_unwritable_folder_is_reported_before_the_run(tmp_path, capsys):
 
 def test_a_closed_output_loses_no_file(tmp_path):
     processes = {}
-    for number, closed in enumerate(("| true", ">/dev/full", ">&-")):
+    full = [">/dev/full"] if os.path.exists("/dev/full") else []  # not on macOS
+    for number, closed in enumerate(("| true", ">&-", *full)):
         out = tmp_path / str(number)
         command = [sys.executable, "-m", "cmab_gym", *RUN, str(out), "--agents", "random"]
         shell = f"{shlex.join(command)} {closed}"

@@ -1,6 +1,7 @@
 """Submissions that break a rule or a limit lose their points, and never stop the grader."""
 
 import re
+import sys
 import time
 from dataclasses import replace
 
@@ -13,7 +14,11 @@ from cmab_gym.grading import Grader, Limits
 SLOW = ("hangs", "sleeps", "hangs when imported", "stops", "hangs in an error")
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+def runnable_here(name):
+    return sys.platform != "darwin" or not name.startswith("allocates")  # it limits no memory
+
+
+@pytest.mark.parametrize("name", filter(runnable_here, HOSTILE))
 def test_a_hostile_submission_loses_its_points_and_reads_why(grade, name):
     source, expected = HOSTILE[name]
     limits = Limits(seconds=0.7) if name in SLOW else Limits(seconds=20, output=50_000)

@@ -174,7 +174,7 @@ class _Worker:
         process = self._started()
         assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018
         head = b""
-        with suppress(BrokenPipeError):
+        with suppress(OSError):  # of a broken pipe: on Windows it is not a BrokenPipeError
             process.stdin.write(len(call).to_bytes(LENGTH, "big") + call)
             process.stdin.flush()
             head = process.stdout.read(LENGTH)
@@ -198,7 +198,7 @@ class _Worker:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            with suppress(BrokenPipeError), process:  # close the pipes, and wait
+            with suppress(OSError), process:  # close the pipes, which may be broken, and wait
                 pass
 
 

@@ -6,7 +6,6 @@ Each is preceded by its length.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import pickle
@@ -30,7 +29,7 @@ replies: BinaryIO | None = None  # None in a process that is not a worker
 def serve() -> None:
     """Run calls, until this process is killed or the one that started it has ended."""
     global replies
-    with contextlib.suppress(OSError, AttributeError):  # only Linux has prctl
+    if sys.platform == "linux":
         # The thread below can do nothing while an agent's native code holds the interpreter's lock.
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     signal.signal(signal.SIGINT, lambda number, frame: None)  # Ctrl-C: the parent decides
@@ -62,7 +61,7 @@ def _parent_has_ended(calls: BinaryIO) -> bool:
     if not hasattr(select, "poll"):  # Windows
         return False
     hang_up = select.poll()
-    hang_up.register(calls, 0)  # a closed end is always reported
+    hang_up.register(calls, select.POLLHUP)  # macOS reports only what is asked for
     return bool(hang_up.poll(0))
 
 
