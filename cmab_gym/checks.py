@@ -78,8 +78,8 @@ def interval(name: str, value: Any) -> tuple[float, float]:
         ValueError: value is not such a pair.
     """
     try:
-        low, high = (float(end) for end in value)
-    except (TypeError, ValueError, OverflowError):
+        low, high = map(_as_float, value)
+    except (TypeError, ValueError):
         low = high = math.nan
     if not -math.inf < low <= high < math.inf:
         raise ValueError(f"{name}={value!r}: expected a pair (low, high) of numbers, low <= high")

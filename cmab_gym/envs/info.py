@@ -29,12 +29,12 @@ def reset_info(problem: BanditProblem, num_envs: int | None = None) -> Info:
         pseudo_rewards float64 (K, K, R), if it takes at most `LARGEST_TABLE` bytes;
         reward_support float64 (R,); reward_bounds float64 (2,), low and high; reward_edges float64
         (R + 1,) and reward_bin_width float64 (), the width of the largest bin, if rewards are
-        continuous; pseudo_lower_bounds float64 (K, K, R) if the problem has
-        them; survey_means float64 (K,) and survey_counts int64 (K,) if it comes from a survey;
-        survey_loadings float64 (K, r), survey_deviation float64 () and survey_sigmas float64 (K,)
-        if it has `SurveyFactors`; survey_class_weights float64 (C,), survey_class_means
-        float64 (C, K) and survey_class_sigmas float64 (K,) if it has `SurveyClasses`; reward_sigma
-        float64 () if it is known.
+        continuous; pseudo_lower_bounds float64 (K, K, R) if the problem has them; survey_means
+        float64 (K,) and survey_counts int64 (K,) if it comes from a survey; survey_loadings float64
+        (K, r), survey_deviation float64 () and survey_sigmas float64 (K,) if it has
+        `SurveyFactors`; survey_class_weights float64 (C,), survey_class_means float64 (C, K) and
+        survey_class_sigmas float64 (K,) if it has `SurveyClasses`; reward_sigma float64 () if it is
+        known.
     """
     tables = ("pseudo_rewards", "pseudo_lower_bounds") if problem.rows.is_small else ()
     arrays: dict[str, Any] = {

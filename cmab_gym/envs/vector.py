@@ -126,8 +126,8 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray], Stateful):
         self.env_kwargs = with_defaults(type(self), env_kwargs)
         self.single_action_space = spaces.Discrete(self.model.n_arms)
         self.single_observation_space = spaces.Discrete(1)
-        self.action_space = batch_space(self.single_action_space, num_envs)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._gaps = self.model.gaps
         self._all = np.ones(self.num_envs, np.bool_)
         if self.step_info == "table":

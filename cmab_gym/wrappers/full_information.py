@@ -57,7 +57,7 @@ class FullInformation(ObserverWrapper, RecordConstructorArgs):
         bandit = bandit_inside(self, env, BanditEnv)
         require_joint_outcomes(self, bandit)
         self._rounds = RoundRewardsObserver(bandit, 1)
-        super().__init__(env, bandit, self._rounds, shown=observe)
+        super().__init__(env, self._rounds, shown=observe)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Pull an arm."""

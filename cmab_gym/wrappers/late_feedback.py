@@ -12,7 +12,7 @@ from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.info import Info
 from cmab_gym.late_rewards import Arrivals
 from cmab_gym.wrappers.checks import bandit_inside
-from cmab_gym.wrappers.observers import ArrivalObserver
+from cmab_gym.wrappers.observers import TELL_REWARDS, ArrivalObserver
 
 
 class LateFeedback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -59,6 +59,6 @@ class LateFeedback(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             arms, rewards = arrived
             reward = float(rewards.sum())
             info["arrived_arms"], info["arrived_rewards"] = arms[0], rewards[0]
-        for key in ("reward_index", "pseudo_reward"):
+        for key in TELL_REWARDS:
             info.pop(key, None)
         return observation, reward, terminated, truncated, info

@@ -19,20 +19,12 @@ class ObserverWrapper(gym.Wrapper[Any, Any, Any, Any]):
 
     Args:
         env: a bandit of this package.
-        bandit: the environment inside its wrappers.
-        observer: the observer of one trial.
+        observer: the observer of its trial.
         shown: False keeps the observations of env.
     """
 
-    def __init__(
-        self,
-        env: gym.Env[Any, Any],
-        bandit: BanditEnv,
-        observer: Observer[Any],
-        shown: bool = True,
-    ) -> None:
+    def __init__(self, env: gym.Env[Any, Any], observer: Observer[Any], shown: bool = True) -> None:
         super().__init__(env)
-        bandit.observers.append(observer)
         self._observer, self._shown = observer, shown
         if shown:
             self.observation_space = observer.space
@@ -83,7 +75,7 @@ class HistoryObservation(ObserverWrapper, RecordConstructorArgs):
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
         bandit = bandit_inside(self, env, BanditEnv)
-        super().__init__(env, bandit, HistoryObserver(bandit, 1))
+        super().__init__(env, HistoryObserver(bandit, 1))
 
 
 class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
@@ -123,5 +115,4 @@ class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
     def __init__(self, env: gym.Env[Any, Any], content: str = "bounds") -> None:
         RecordConstructorArgs.__init__(self, content=content)
         bandit = bandit_inside(self, env, BanditEnv)
-        observer = PseudoRewardObserver(bandit, 1, content, env.observation_space)
-        super().__init__(env, bandit, observer)
+        super().__init__(env, PseudoRewardObserver(bandit, 1, content, env.observation_space))

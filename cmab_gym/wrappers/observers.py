@@ -27,10 +27,13 @@ from cmab_gym.late_rewards import Arrivals, RoundQueue
 from cmab_gym.problem import scaled_rewards
 
 State = TypeVar("State")
+TELL_REWARDS = ("reward_index", "pseudo_reward")  # keys of an info that tell the round's reward
 
 
 class Observer(ABC, Generic[State]):
     """Records the rounds of B trials when their rewards arrive, and makes observations of them.
+
+    It adds itself to the bandit's observers.
 
     Args:
         bandit: the environment, without wrappers.
@@ -47,6 +50,7 @@ class Observer(ABC, Generic[State]):
         self._late = RoundQueue[tuple[IntArray, FloatArray]](bandit.arrivals)
         self._state = self._new_state()
         self._ended: State | None = None  # of the episodes that ended in the last round
+        bandit.observers.append(self)
 
     def begin(self) -> None:
         """Begin new episodes."""
@@ -108,7 +112,7 @@ class PseudoRewardObserver(Observer[CorrelatedHistory]):
         inner: the space of one observation of the wrapped environment.
 
     Raises:
-        ValueError: content is not one of these.
+        ValueError: content is not one of these, or needs a table that is too large.
     """
 
     def __init__(
@@ -119,9 +123,9 @@ class PseudoRewardObserver(Observer[CorrelatedHistory]):
         inner: Space[Any],
     ) -> None:
         self._content = checks.choice("content", content, CONTENTS)
-        super().__init__(bandit, trials)
         if content != "bounds":
-            self._problem.rows.table(f"content={content!r}")
+            bandit.problem.rows.table(f"content={content!r}")
+        super().__init__(bandit, trials)
         n_arms, n_rewards = self._problem.n_arms, self._problem.reward_support.size
         added = n_pseudo_reward_features(content, n_arms, n_rewards)
         low, high = np.zeros(added, np.float32), np.ones(added, np.float32)
@@ -142,7 +146,7 @@ class PseudoRewardObserver(Observer[CorrelatedHistory]):
         return np.append(inner, added, axis=1) if self._keeps_inner else added
 
 
-class RoundRewardsObserver(Observer[list[Float32Array]]):
+class RoundRewardsObserver(Observer[Float32Array]):
     """Shows the rewards of all arms in the last round, scaled to [0, 1]."""
 
     def __init__(self, bandit: BanditEnv | BanditVectorEnv, trials: int) -> None:
@@ -159,27 +163,29 @@ class RoundRewardsObserver(Observer[list[Float32Array]]):
         last, self._round = self._round, None
         return last
 
-    def _new_state(self) -> list[Float32Array]:
+    def _new_state(self) -> Float32Array:
         if not self._bandit.arrivals.at_once:
             raise ValueError(
                 "FullInformation shows the rewards of a round in that round: expected an "
                 "environment without LateFeedback; leave one of the two out"
             )
-        return [np.zeros((self._trials, self._problem.n_arms), np.float32)]
+        return np.zeros((self._trials, self._problem.n_arms), np.float32)
 
     def _add(self, arms: IntArray, rewards: FloatArray) -> None:
         given = self._bandit.round_rewards.reshape(self._trials, -1)
-        self._state[0] = reward_features(given, self._problem.reward_bounds)
+        self._state = reward_features(given, self._problem.reward_bounds)
         others = given.copy()
         others[np.arange(self._trials), arms] = -np.inf
         self._round = given, others.max(axis=1)
 
-    def _observation(self, state: list[Float32Array], inner: AnyArray) -> Float32Array:
-        return state[0].copy()
+    def _observation(self, state: Float32Array, inner: AnyArray) -> Float32Array:
+        return state.copy()
 
 
 class ArrivalObserver:
     """Collects the rewards of B trials until they arrive.
+
+    It adds itself to the bandit's observers.
 
     Args:
         bandit: the environment, without wrappers.
@@ -230,6 +236,8 @@ class ArrivalObserver:
 class RewardScaler:
     """Scales the rewards of B trials to [0, 1].
 
+    It adds itself to the bandit's observers.
+
     Args:
         bandit: the environment, without wrappers.
         wrapped: the environment that the wrapper wraps, for the error message.
@@ -238,6 +246,7 @@ class RewardScaler:
     def __init__(self, bandit: BanditEnv | BanditVectorEnv, wrapped: object) -> None:
         self._bounds, self._wrapped = bandit.problem.reward_bounds, wrapped
         self._last: FloatArray | None = None
+        bandit.observers.append(self)
 
     def begin(self) -> None:
         """Begin new episodes, without effect."""

@@ -38,7 +38,6 @@ class ScaleReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         bandit = bandit_inside(self, env, BanditEnv)
         super().__init__(env)
         self._scaler = RewardScaler(bandit, env)
-        bandit.observers.append(self._scaler)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Pull an arm."""

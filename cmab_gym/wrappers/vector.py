@@ -5,6 +5,7 @@ Each sub-environment shows what the scalar wrapper would show, in every autorese
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,11 +13,13 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
+from cmab_gym.arrays import AnyArray
 from cmab_gym.envs.info import Info, with_masks
 from cmab_gym.envs.vector import BanditVectorEnv
 from cmab_gym.late_rewards import Arrivals
 from cmab_gym.wrappers.checks import bandit_inside, require_joint_outcomes
 from cmab_gym.wrappers.observers import (
+    TELL_REWARDS,
     ArrivalObserver,
     HistoryObserver,
     Observer,
@@ -33,20 +36,14 @@ class ObserverWrapper(VectorWrapper):
 
     Args:
         env: a native vector environment of this package.
-        bandit: the environment inside its wrappers.
         observer: the observer of all its trials.
         shown: False keeps the observations of env.
     """
 
     def __init__(
-        self,
-        env: VectorEnv[Any, Any, Any],
-        bandit: BanditVectorEnv,
-        observer: Observer[Any],
-        shown: bool = True,
+        self, env: VectorEnv[Any, Any, Any], observer: Observer[Any], shown: bool = True
     ) -> None:
         super().__init__(env)
-        bandit.observers.append(observer)
         self._observer, self._shown = observer, shown
         if shown:
             self.single_observation_space = observer.space
@@ -88,7 +85,7 @@ class HistoryObservation(ObserverWrapper, RecordConstructorArgs):
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
         bandit = bandit_inside(self, env, BanditVectorEnv)
-        super().__init__(env, bandit, HistoryObserver(bandit, bandit.num_envs))
+        super().__init__(env, HistoryObserver(bandit, bandit.num_envs))
 
 
 class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
@@ -107,8 +104,7 @@ class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
         RecordConstructorArgs.__init__(self, content=content)
         bandit = bandit_inside(self, env, BanditVectorEnv)
         inner = env.single_observation_space
-        observer = PseudoRewardObserver(bandit, bandit.num_envs, content, inner)
-        super().__init__(env, bandit, observer)
+        super().__init__(env, PseudoRewardObserver(bandit, bandit.num_envs, content, inner))
 
 
 class FullInformation(ObserverWrapper, RecordConstructorArgs):
@@ -131,20 +127,14 @@ class FullInformation(ObserverWrapper, RecordConstructorArgs):
         bandit = bandit_inside(self, env, BanditVectorEnv)
         require_joint_outcomes(self, bandit)
         self._rounds = RoundRewardsObserver(bandit, bandit.num_envs)
-        super().__init__(env, bandit, self._rounds, shown=observe)
+        super().__init__(env, self._rounds, shown=observe)
 
     def step(self, actions: Any) -> Step:
         """Pull an arm in each sub-environment."""
         observations, rewards, terminations, truncations, info = super().step(actions)
-        everywhere = np.ones(self.num_envs, np.bool_)
-        played = self._rounds.take()
-        if played is not None:
-            given: Info = {"rewards": played[0], "counterfactual_reward": played[1]}
-            info.get("final_info", info).update(with_masks(given, everywhere))
         shape = (self.num_envs, self._rounds.space.shape[0])
-        empty: Info = {"rewards": np.zeros(shape), "counterfactual_reward": np.zeros(shape[0])}
-        for key, value in with_masks(empty, ~everywhere).items():
-            info.setdefault(key, value)
+        empty = np.zeros(shape), np.zeros(shape[0])
+        _add_to(info, ("rewards", "counterfactual_reward"), self._rounds.take(), empty)
         return observations, rewards, terminations, truncations, info
 
 
@@ -177,22 +167,15 @@ class LateFeedback(VectorWrapper, RecordConstructorArgs):
     def step(self, actions: Any) -> Step:
         """Pull an arm in each sub-environment."""
         observations, rewards, terminations, truncations, info = self.env.step(actions)
-        everywhere = np.ones(self.num_envs, np.bool_)
         for each in (info, info.get("final_info", {})):
-            for key in ("reward_index", "pseudo_reward"):
+            for key in TELL_REWARDS:
                 each.pop(key, None)
                 each.pop(f"_{key}", None)
         arrived = self._rounds.take(rewards)
         if arrived is not None:
             rewards = arrived[1].sum(axis=1)
-            given: Info = {"arrived_arms": arrived[0], "arrived_rewards": arrived[1]}
-            info.get("final_info", info).update(with_masks(given, everywhere))
-        empty: Info = {
-            "arrived_arms": np.full(self._shape, -1),
-            "arrived_rewards": np.zeros(self._shape),
-        }
-        for key, value in with_masks(empty, ~everywhere).items():
-            info.setdefault(key, value)
+        empty = np.full(self._shape, -1), np.zeros(self._shape)
+        _add_to(info, ("arrived_arms", "arrived_rewards"), arrived, empty)
         return observations, rewards, terminations, truncations, info
 
 
@@ -214,10 +197,31 @@ class ScaleReward(VectorWrapper, RecordConstructorArgs):
         bandit = bandit_inside(self, env, BanditVectorEnv)
         super().__init__(env)
         self._scaler = RewardScaler(bandit, env)
-        bandit.observers.append(self._scaler)
 
     def step(self, actions: Any) -> Step:
         """Pull an arm in each sub-environment."""
         observations, rewards, terminations, truncations, info = self.env.step(actions)
         scaled = self._scaler.scaled(rewards)
         return observations, scaled, terminations, truncations, info
+
+
+def _add_to(
+    info: Info,
+    keys: Sequence[str],
+    given: Sequence[AnyArray] | None,
+    empty: Sequence[AnyArray],
+) -> None:
+    """Add what a wrapper tells about a round to the info of a step, in place.
+
+    Args:
+        info: the info.
+        keys: the keys.
+        given: their values; None if the step played no round.
+        empty: the values, which are masked, of an info without a round.
+    """
+    everywhere = np.ones(len(empty[0]), np.bool_)
+    if given is not None:
+        told: Info = dict(zip(keys, given, strict=True))
+        info.get("final_info", info).update(with_masks(told, everywhere))
+    for key, value in with_masks(dict(zip(keys, empty, strict=True)), ~everywhere).items():
+        info.setdefault(key, value)

@@ -9,6 +9,7 @@ from functools import partial
 import gymnasium as gym
 import numpy as np
 import pytest
+from bandits import IDS, NEEDS
 
 from cmab_gym.wrappers import (
     FullInformation,
@@ -18,14 +19,6 @@ from cmab_gym.wrappers import (
 )
 
 pytestmark = pytest.mark.rl
-
-IDS = {
-    "CMAB-Tabular-v0": {"preset": "table1-b"},
-    "CMAB-Latent-v0": {"preset": "two-arm-a"},
-    "CMAB-Independent-v0": {},
-    "CMAB-MovieLens-v0": {"task": "movie"},
-    "CMAB-Goodreads-v0": {},
-}
 
 
 def monitored(env):
@@ -60,7 +53,8 @@ def make(env_id, wrappers=(), **env_kwargs):
 def test_check_env_of_stable_baselines3_accepts_the_environments(env_id, wrappers, horizon):
     from stable_baselines3.common.env_checker import check_env
 
-    env = make(env_id, WRAPPERS.get(wrappers, []), horizon=horizon, **IDS[env_id])
+    env_kwargs = {"horizon": horizon, **NEEDS.get(env_id, {})}
+    env = make(env_id, WRAPPERS.get(wrappers, []), **env_kwargs)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(env, warn=True)
