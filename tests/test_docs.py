@@ -253,6 +253,13 @@ def test_relative_links_lead_to_a_file_or_a_heading(page):
             assert not anchor or anchor in anchors_of(target), link
 
 
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_programs_that_a_page_names_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"\b(?:tests|benchmarks)/[\w/]+\.py", text):
+        assert (REPOSITORY / name).is_file(), name
+
+
 def test_pictures_exist():
     pictures = [
         (page.parent / path).stat().st_size
