@@ -53,6 +53,7 @@ ALLOWED = {
     ("agents/rl/extra.py", "import_module"): "stable_baselines3",
     ("cmab_gym/report/page.py", "import_module"): "packages of the extra, by their names",
     ("cmab_gym/__init__.py", "import_module"): "modules of this package, by a table of names",
+    ("cmab_gym/cli/parser.py", "import_module"): "modules of commands, by a table of names",
 }
 
 
