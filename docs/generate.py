@@ -50,27 +50,32 @@ _LEARNING_TRIALS = 5  # a learner takes seconds for a trial
 
 
 def write(folder: Path) -> None:
-    """Write all pages into a folder; pictures that exist are kept."""
+    """Write all pages into a folder, and delete others; pictures that exist are kept."""
     for name in ("environments", "agents"):
         (folder / name).mkdir(parents=True, exist_ok=True)
+    pages = dict(_pages(folder))
+    for path, text in pages.items():
+        # Only if it has changed, so that Sphinx does not read it again for nothing.
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    for path in {*folder.rglob("*.md")} - pages.keys():
+        path.unlink()
+
+
+def _pages(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Draw the pictures that are missing, and yield the path and the text of each page."""
     for entry in ENVIRONMENTS:
         picture = folder / "environments" / f"{entry.id}.png"
-        _write(picture.with_suffix(".md"), _environment_page(entry.id, picture))
+        yield picture.with_suffix(".md"), _environment_page(entry.id, picture)
     for idea, agents in agents_by_idea().items():
         if idea.startswith(("your own", "from installed")):
             continue
         picture = folder / "agents" / f"{idea.replace(' ', '-')}.png"
-        _write(picture.with_suffix(".md"), _family_page(idea, agents, picture))
+        yield picture.with_suffix(".md"), _family_page(idea, agents, picture)
     for page, path in PAGES_OUTSIDE.items():
-        _write(folder / f"{page}.md", _copied(path))
+        yield folder / f"{page}.md", _copied(path)
     licence = (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
-    _write(folder / "licence.md", f"# Licence of the code\n\n```text\n{licence}```\n")
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a page if it has changed, so that Sphinx does not read it again for nothing."""
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
+    yield folder / "licence.md", f"# Licence of the code\n\n```text\n{licence}```\n"
 
 
 def sections(docstring: str) -> dict[str, str]:

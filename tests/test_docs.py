@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from distributed import LocalCluster
 
+import cmab_gym
 from cmab_gym.cli import main
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -224,6 +225,11 @@ def test_the_index_lists_every_page():
     index = REPOSITORY / "docs" / "README.md"
     others = {page for page in PAGES if page != index}
     assert others <= {(index.parent / target).resolve() for target in links_of(index)}
+
+
+def test_the_api_reference_lists_every_name_of_the_package():
+    text = (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")
+    assert [name for name in cmab_gym.__all__ if f":: cmab_gym.{name}\n" not in text] == []
 
 
 def prose_of(page):
