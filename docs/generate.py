@@ -30,21 +30,21 @@ PAGES_OUTSIDE = {
 # The problem on which a family of agents is drawn, if it is not the genres of MovieLens. The
 # bundled tables hold neither factors nor classes; made-up ratings do.
 _MADE_UP = "CMAB-Ratings-v0"
-_LATENT = ("CMAB-Latent-v0", {"preset": "three-arm-a"})
 _PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
     "heavy tails": ("CMAB-Independent-v0", {"rewards": "student"}),
     "many arms": ("CMAB-MovieLens-v0", {"task": "movie"}),
     "from the lower bound": ("CMAB-Tabular-v0", {"preset": "three-armed"}),
-    "told more": _LATENT,
+    "told more": ("CMAB-Latent-v0", {"preset": "three-arm-a", "draws": "rounds"}),
     "from the factors of a survey": (_MADE_UP, {"factors": 2}),
     "from the classes of a survey": (_MADE_UP, {"classes": 4}),
 }
 _GENRES = ("CMAB-MovieLens-v0", {})
+# Agents that are drawn with parameters.
+_DRAWN = {"robust-ucb": "robust-ucb(sigma=1)"}
 _MADE_UP_RATINGS = (
     "made-up ratings: 2,000 users in six groups, of which one is the new population, rate half of "
     "20 films each, and their tastes differ in two directions, in which the groups differ too"
 )
-_CANNOT_PLAY = {"ucb-n": "needs joint outcomes", "ucucb": "", "npts": "slow"}
 _ROUNDS, _TRIALS = 1000, 20
 _LEARNING_TRIALS = 5  # a learner takes seconds for a trial
 
@@ -119,6 +119,7 @@ def _environment_page(env_id: str, picture: Path) -> str:
     lines += [parts.pop(""), "", "| | |", "| --- | --- |"]
     for name in ("Arms", "Observation", "Reward"):
         lines.append(f"| {name} | {' '.join(parts.pop(name).split())} |")
+    del parts["Registered ids"]  # the title
     needs = ", data=..." if env_id == "CMAB-Ratings-v0" else ""
     lines += [f'| Make | `gym.make("{env_id}"{needs})`, `gym.make_vec(...)` |', ""]
     for name, text in parts.items():
@@ -149,17 +150,16 @@ def _draw_environment(env_id: str, picture: Path) -> bool:
 
 def _family_page(idea: str, agents: dict[str, Any], picture: Path) -> str:
     lines = [f"# Agents: {idea}", ""]
-    drawn = [name for name in agents if name not in _CANNOT_PLAY]
-    if drawn:
-        trials = _LEARNING_TRIALS if idea == "learning" else _TRIALS
-        env_id, env_kwargs = _PROBLEMS.get(idea, _GENRES)
-        problem = "".join([f"`{env_id}`", *(f", `{k}={v!r}`" for k, v in env_kwargs.items())])
-        if env_id == _MADE_UP:
-            problem = _MADE_UP_RATINGS
-        if not picture.exists():
-            _draw_family(env_id, env_kwargs, drawn, trials, picture)
-        caption = f"*Mean regret of {trials} trials on {problem}.*"
-        lines += [f"![Regret of these agents]({picture.name})", "", caption, ""]
+    trials = _LEARNING_TRIALS if idea == "learning" else _TRIALS
+    env_id, env_kwargs = _PROBLEMS.get(idea, _GENRES)
+    problem = "".join([f"`{env_id}`", *(f", `{k}={v!r}`" for k, v in env_kwargs.items())])
+    if env_id == _MADE_UP:
+        problem = _MADE_UP_RATINGS
+    drawn = [_DRAWN.get(name, name) for name in agents]
+    if not picture.exists():
+        _draw_family(env_id, env_kwargs, drawn, trials, picture)
+    caption = f"*Mean regret of {trials} trials on {problem}.*"
+    lines += [f"![Regret of these agents]({picture.name})", "", caption, ""]
     for name, cls in agents.items():
         lines += [f"## {name}", "", *_agent(cls), ""]
     return "\n".join(lines)
@@ -167,10 +167,11 @@ def _family_page(idea: str, agents: dict[str, Any], picture: Path) -> str:
 
 def _agent(cls: Any) -> Iterator[str]:
     """Yield the lines about an agent."""
-    for name, text in sections(cls.__doc__ or "").items():
+    docstring = re.sub(r"\bdocs/([\w-]+)\.md", r"[\1](../../\1.md)", cls.__doc__ or "")
+    for name, text in sections(docstring).items():
         if name == "Args":
             yield from (_argument_table(text), "")
-        elif name != "Examples":
+        elif name not in ("Attributes", "Examples"):
             yield from (f"**{name}:** {text}" if name else text, "")
     path = Path(inspect.getfile(cls))
     yield f"Class `{cls.__name__}` in `{path.parent.name}/{path.name}`."
