@@ -28,7 +28,7 @@ class SuccessiveElimination:
 
     Cost per round: O(K).
 
-    Guarantee: regret O(sqrt(K T ln T)), and an arm with gap D has O(B^2 ln T / D^2) pulls.
+    Guarantee: regret O(B sqrt(K T ln T)), and an arm with gap D has O(B^2 ln T / D^2) pulls.
 
     Source: Even-Dar, Mannor and Mansour (2006); Slivkins (2019), Algorithm 1.3 and Theorem 1.8.
     """
