@@ -47,7 +47,7 @@ class TightenedCBandit(CBandit):
         """The least of plain and tightened empirical pseudo-rewards, (B, K, K) as `history.phi`.
 
         Tightened ones need not be averages of the table's entries, nor lie within the reward
-        bounds.
+        bounds. After `until` rounds, when nothing is ruled out, they no longer change.
         """
         phi = self.history.phi
         if self.tight_bounds is None:
