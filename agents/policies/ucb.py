@@ -41,7 +41,7 @@ class UCB:
 
     def widths(self, history: History, n: IntArray) -> FloatArray:
         """Return what is added to the means of n rewards, with the shape of n."""
-        B, t = scale_of(self.B, history.problem), history.t
+        B, t = scale_of(self.B, history.problem), max(history.t, 1)
         # sqrt(1 / n) apart, as the compiled loop keeps it between the pulls of an arm.
         widths: FloatArray = B * np.sqrt(2 * np.log(t)) * np.sqrt(1 / n)
         return widths

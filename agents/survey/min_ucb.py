@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from cmab_gym import checks
+from cmab_gym.agents.policies.ucb import UCB
 from cmab_gym.agents.survey.survey_means import surveyed
 from cmab_gym.arrays import FloatArray, IntArray
 from cmab_gym.history import History
-from cmab_gym.problem import check_scale, scale_of
+from cmab_gym.problem import check_scale
 from cmab_gym.streams import TrialStreams
 
 
@@ -53,17 +54,14 @@ class MinUCB:
 
     def index(self, history: History, rng: TrialStreams) -> FloatArray:
         """Compute the index, float64 (B, K): see `IndexPolicy.index`."""
-        problem, n = history.problem, history.pulls
-        means, counts = surveyed(problem)
-        width = scale_of(self.B, problem) * np.sqrt(2 * np.log(max(history.t, 1)))
-        online = _bound(history.sums, n, width)
-        both = _bound(history.sums + counts * (means + float(self.bias)), n + counts, width)
-        index: FloatArray = np.minimum(online, both)
+        means, counts = surveyed(history.problem)
+        online = self._bound(history, history.sums, history.pulls)
+        sums = history.sums + counts * (means + float(self.bias))
+        index: FloatArray = np.minimum(online, self._bound(history, sums, history.pulls + counts))
         return index
 
-
-def _bound(sums: FloatArray, n: IntArray, width: float) -> FloatArray:
-    """Return the upper bound of UCB, infinite where n is 0."""
-    at_least_1 = np.maximum(n, 1)
-    bound: FloatArray = sums / at_least_1 + width * np.sqrt(1 / at_least_1)
-    return np.where(n > 0, bound, np.inf)
+    def _bound(self, history: History, sums: FloatArray, n: IntArray) -> FloatArray:
+        """Return the upper bound of UCB, infinite where n is 0."""
+        at_least_1 = np.maximum(n, 1)
+        bound: FloatArray = sums / at_least_1 + UCB(self.B).widths(history, at_least_1)
+        return np.where(n > 0, bound, np.inf)
