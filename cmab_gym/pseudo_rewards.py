@@ -47,23 +47,6 @@ def conditional_means(
     return table
 
 
-def phi_of_table(table: FloatArray, reward_pmf: FloatArray, means: FloatArray) -> FloatArray:
-    """Average the pseudo-rewards over each arm's distribution of rewards.
-
-    Args:
-        table: float64 (K, K, R), pseudo-rewards.
-        reward_pmf: float64 (K, R), the probability of each reward for each arm.
-        means: float64 (K,), the mean of each arm.
-
-    Returns:
-        phi, float64 (K, K): phi[l, k] = E[s_{l,k}(R_k)], an upper bound on the mean of arm l;
-        phi[k, k] is the mean of arm k.
-    """
-    phi: FloatArray = np.einsum("lkj,kj->lk", table, reward_pmf)
-    np.fill_diagonal(phi, means)
-    return phi
-
-
 def first_violation(
     table: FloatArray, true: FloatArray, tolerance: float
 ) -> tuple[int, int, int] | None:

@@ -13,7 +13,6 @@ from numpy.random import Generator
 
 from cmab_gym.arrays import AnyArray, BoolArray, FloatArray, IntArray, read_only
 from cmab_gym.problem import BanditProblem
-from cmab_gym.pseudo_rewards import phi_of_table
 
 Pull: TypeAlias = tuple[FloatArray, IntArray]
 
@@ -106,9 +105,12 @@ class BanditModel(ABC):
     def expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K), phi[l, k] = E[s_{l,k}(R_k)], upper bounds on the mean of arm l.
 
-        The pseudo-rewards are those of the table that players know.
+        The pseudo-rewards are those of the table that players know; phi[k, k] is the mean of arm k.
         """
-        return phi_of_table(self.problem.rows.table("phi"), self.reward_pmf, self.means)
+        table = self.problem.rows.table("phi")
+        phi: FloatArray = np.einsum("lkj,kj->lk", table, self.reward_pmf)
+        np.fill_diagonal(phi, self.means)
+        return phi
 
     def exact_expected_pseudo_rewards(self) -> FloatArray:
         """Return phi (K, K) of the pseudo-rewards without bins.

@@ -66,6 +66,8 @@ class TabularModel(BanditModel):
     _support: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.allow_invalid, bool | np.bool_):  # the text "no" would be true
+            raise ValueError(f"allow_invalid={self.allow_invalid!r}: expected True or False")
         outcomes = checks.read_only("outcomes", self.outcomes)
         probabilities = checks.read_only("probabilities", self.probabilities)
         if outcomes.ndim != 2 or probabilities.shape != outcomes.shape[:1]:

@@ -71,6 +71,7 @@ def test_the_frequencies_of_outcomes_are_near_their_probabilities():
         ({"supports": [[0, np.nan], [0, 1]]}, r"supports\[0\]\[1\] is nan"),
         ({"supports": [[0, -1e308], [0, 1]]}, r"supports\[0\]\[1\] is -1e\+308"),
         ({"reward_bounds": 3}, r"reward_bounds=3: expected a pair"),
+        ({"allow_invalid": "no"}, r"allow_invalid='no': expected True or False"),
         ({"supports": 3}, r"supports=3: expected a list of rewards for each of 2 arms"),
         ({"supports": [[0, 1]]}, r"supports of sizes \(2,\): expected \(2, 2\)"),
         ({"supports": [[0, 0], [0, 1]]}, r"supports\[0\].*different rewards"),
