@@ -23,7 +23,7 @@ class Choice:
     Args:
         keyword: the keyword argument that makes it.
         options: its possible values; the panel's own is the first.
-        about: what is chosen, in words.
+        about: what is chosen, in words after "the paper does not say".
         kind: "draws" of a random choice: published values are compared with the range over them,
             widened, since there are others; "variants": compared with the range; or "shown":
             compared with the first only.
@@ -104,9 +104,11 @@ class Panel:
 
 
 _GENRE_DRAWS = Choice(
-    "genre_draw", (0, 1, 2, 3, 4), "the genre of a movie that has several, and the masked entries"
+    "genre_draw",
+    (0, 1, 2, 3, 4),
+    "under which of its genres a movie counts, and which entries are masked",
 )
-_MASKS = Choice("mask_seed", (0, 1, 2, 3, 4), "the masked entries")
+_MASKS = Choice("mask_seed", (0, 1, 2, 3, 4), "which entries are masked")
 _USERS = Choice(
     "split",
     ("heavy-users", "heavy-users-smaller-ids"),
@@ -135,8 +137,8 @@ _GENRE = Panel(
     "CMAB-MovieLens-v0",
     {"task": "genre", "genre_draw": 0},
     choices=(_GENRE_DRAWS,),
-    note="the genre of a movie that has several, and the masked entries, are random; see the "
-    "range over draws",
+    note="the genre under which a movie counts and the masked entries are random; see the range "
+    "over draws",
 )
 _MOVIE = Panel(
     11, "", "q = {pad:g}", "CMAB-MovieLens-v0", {"task": "movie"}, choices=(_USERS, _FIRST_PULLS)

@@ -58,7 +58,7 @@ def write_report(path: Path, reproduced: Sequence[Reproduced], table: pd.DataFra
 
 def _counts(table: pd.DataFrame) -> str:
     counts = table["verdict"].value_counts()
-    return "Total: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + ".\n"
+    return "Rows: " + ", ".join(f"{verdict} {count}" for verdict, count in counts.items()) + ".\n"
 
 
 def _unexpected(table: pd.DataFrame) -> str:

@@ -111,7 +111,7 @@ class ProblemVecEnv(VecEnv):
         """Do nothing: there is nothing to close."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute, once for each of the environments."""
+        """Return an attribute once for each of the environments; None for one that is missing."""
         return [getattr(self, attr_name, None) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
