@@ -39,7 +39,7 @@ class Source:
     def remedy(self) -> str:
         """What to do for a table that is not bundled."""
         dataset = Path(self.archive[0]).stem
-        return f"`cmab-gym data fetch {dataset}`, and pass data={dataset!r} or the archive's path"
+        return f"run `cmab-gym data fetch {dataset}`, and pass data={dataset!r} or its path"
 
 
 SOURCES = MappingProxyType(
@@ -111,17 +111,21 @@ class SurveySpec:
         )
 
 
-SHARES = (0.5, 0.1)
-GENRE_DRAWS = 5
+_SHARES = (0.5, 0.1)
+_GENRE_DRAWS = 5
 _SPLITS = ("heavy-users", "heavy-users-smaller-ids")  # of the movies
 
 
 def bundled_specs() -> tuple[SurveySpec, ...]:
     """List the surveys that come with the package."""
     return (
-        *(SurveySpec("movielens", "genre", s, draw) for s in SHARES for draw in range(GENRE_DRAWS)),
-        *(SurveySpec("movielens", "movie", s, split=split) for s in SHARES for split in _SPLITS),
-        *(SurveySpec("goodreads", "book", s) for s in SHARES),
+        *(
+            SurveySpec("movielens", "genre", s, draw)
+            for s in _SHARES
+            for draw in range(_GENRE_DRAWS)
+        ),
+        *(SurveySpec("movielens", "movie", s, split=split) for s in _SHARES for split in _SPLITS),
+        *(SurveySpec("goodreads", "book", s) for s in _SHARES),
     )
 
 
@@ -139,7 +143,7 @@ def bundled_survey(spec: SurveySpec) -> Survey:
 
 
 def _not_bundled(spec: SurveySpec) -> str:
-    """Return which argument of a survey that is not bundled is why, and which are."""
+    """Name the argument for which no survey is bundled, and the values for which one is."""
     if spec.segment:
         return f"segment={spec.segment!r} without data: expected none, as in the bundled tables"
     if replace(spec, split="heavy-users") in bundled_specs():
@@ -147,11 +151,11 @@ def _not_bundled(spec: SurveySpec) -> str:
             f"split={spec.split!r} without data: expected 'heavy-users', or for movies "
             "'heavy-users-smaller-ids'"
         )
-    shares = " or ".join(f"{share:g}" for share in sorted(SHARES))
+    shares = " or ".join(f"{share:g}" for share in sorted(_SHARES))
     given, expected = [f"train_share={spec.train_share:g}"], [f"train_share {shares}"]
     if spec.task == "genre":
         given.append(f"genre_draw={spec.draw}")
-        expected.append(f"genre_draw from 0 to {GENRE_DRAWS - 1}")
+        expected.append(f"genre_draw from 0 to {_GENRE_DRAWS - 1}")
     return f"{' and '.join(given)} without data: expected {' and '.join(expected)}"
 
 

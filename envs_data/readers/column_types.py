@@ -19,6 +19,51 @@ _DATES = ("DATE", "TIMESTAMP")  # and with a zone, or in another unit
 
 
 @dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Args:
+        name: its name.
+        sql: SQL for the column.
+        kind: its type, in DuckDB's words.
+        table: names the table in errors.
+    """
+
+    name: str
+    sql: str
+    kind: str
+    table: str
+
+    @property
+    def family(self) -> str:
+        """The family of the type, a key of `_RATINGS` or "date"; "" for others."""
+        kind = self.kind
+        if kind in ("VARCHAR", "UUID", '"NULL"') or kind.startswith("ENUM"):
+            return "text"
+        if kind in _WHOLE:
+            return "whole"
+        if kind == "FLOAT":
+            return "float32"
+        if kind == "DOUBLE" or kind.startswith("DECIMAL"):
+            return "number"
+        if kind == "BOOLEAN":
+            return "bool"
+        return "date" if kind.split("_")[0].split(" ")[0] in _DATES and "[" not in kind else ""
+
+    @property
+    def raw(self) -> str:
+        """SQL for the values; NULL where text is empty."""
+        return _not_empty(self.sql) if self.family == "text" else self.sql
+
+    def refusal(self, expected: str, remedy: str) -> ValueError:
+        """Return the error for a type that cannot be read."""
+        return ValueError(
+            f"column {self.name!r} holds {self.kind.lower()} in {self.table}: expected {expected}; "
+            f"{remedy}"
+        )
+
+
+@dataclass(frozen=True)
 class Reading:
     """SQL that reads a column.
 
@@ -35,57 +80,49 @@ class Reading:
     expected: str
 
 
-def read_id(name: str, column: str, kind: str, whole: bool = False) -> Reading:
+def read_id(column: Column, whole: bool = False) -> Reading:
     """Read a column of ids, as integers or as text.
 
     Args:
-        name: the name of the column.
-        column: SQL for the column.
-        kind: its type, in DuckDB's words.
+        column: the column.
         whole: whether text must be an integer.
 
     Raises:
         ValueError: ids cannot be of this type.
     """
-    family = _family(kind)
-    raw = _not_empty(column) if family == "text" else column
+    family, raw = column.family, column.raw
     if family == "whole" or (family == "text" and whole):
         sql = _text_integer(raw) if whole else _integer(raw)
-        return Reading(name, raw, sql, "a 64-bit integer without leading zeros")
+        return Reading(column.name, raw, sql, "a 64-bit integer without leading zeros")
     if family == "text":
-        return Reading(name, raw, raw, "text")
-    raise ValueError(_refusal(name, kind, "integers or text", "fill missing ids and convert it"))
+        return Reading(column.name, raw, raw, "text")
+    raise column.refusal("integers or text", "fill missing ids and convert it")
 
 
-def read_rating(name: str, column: str, kind: str) -> Reading:
+def read_rating(column: Column) -> Reading:
     """Read a column of ratings, numbers that can be summed; true is 1 and false is 0.
 
     Raises:
         ValueError: ratings cannot be of this type.
     """
-    family = _family(kind)
-    if family not in _RATINGS:
-        raise ValueError(_refusal(name, kind, "numbers", "convert it, with .astype(float) say"))
-    raw = _not_empty(column) if family == "text" else column
-    number = _RATINGS[family](raw)
+    if column.family not in _RATINGS:
+        raise column.refusal("numbers", "convert it, with .astype(float) say")
+    number = _RATINGS[column.family](column.raw)
     sql = f"CASE WHEN abs({number}) <= {LARGEST} THEN {number} END"
-    return Reading(name, raw, sql, f"a number of size up to {LARGEST:g}")
+    return Reading(column.name, column.raw, sql, f"a number of size up to {LARGEST:g}")
 
 
-def read_time(name: str, column: str, kind: str, example: str | None) -> Reading:
+def read_time(column: Column, example: str | None) -> Reading:
     """Read a column of times as integers; dates become microseconds since 1970, in UTC.
 
     Args:
-        name: the name of the column.
-        column: SQL for the column.
-        kind: its type, in DuckDB's words.
+        column: the column.
         example: the first value of a column of text.
 
     Raises:
         ValueError: times cannot be of this type.
     """
-    family = _family(kind)
-    raw = _not_empty(column) if family == "text" else column
+    name, family, raw = column.name, column.family, column.raw
     if family == "date":
         return Reading(name, raw, f"epoch_us({raw})", "a date")
     if family == "whole":
@@ -96,36 +133,19 @@ def read_time(name: str, column: str, kind: str, example: str | None) -> Reading
         return Reading(
             name, raw, f"epoch_us(TRY_CAST({raw} AS TIMESTAMPTZ))", "a date, as 2020-12-31"
         )
-    raise ValueError(
-        _refusal(name, kind, "integers or dates", "convert it, with pandas.to_datetime say")
-    )
+    raise column.refusal("integers or dates", "convert it, with pandas.to_datetime say")
 
 
-def read_label(name: str, column: str, kind: str) -> Reading:
+def read_label(column: Column) -> Reading:
     """Read a column of labels as text.
 
     Raises:
         ValueError: labels cannot be of this type.
     """
-    if not _family(kind):
-        raise ValueError(_refusal(name, kind, "text", "convert it"))
-    raw = _not_empty(column)
-    return Reading(name, raw, raw, "text")
-
-
-def _family(kind: str) -> str:
-    """Return the family of a type: "text", "whole", "number", "bool", "date", or "" for others."""
-    if kind in ("VARCHAR", "UUID", '"NULL"') or kind.startswith("ENUM"):
-        return "text"
-    if kind in _WHOLE:
-        return "whole"
-    if kind == "FLOAT":
-        return "float32"
-    if kind == "DOUBLE" or kind.startswith("DECIMAL"):
-        return "number"
-    if kind == "BOOLEAN":
-        return "bool"
-    return "date" if kind.split("_")[0].split(" ")[0] in _DATES and "[" not in kind else ""
+    if not column.family:
+        raise column.refusal("text", "convert it")
+    text = _not_empty(column.sql)
+    return Reading(column.name, text, text, "text")
 
 
 def _not_empty(column: str) -> str:
@@ -163,7 +183,3 @@ _RATINGS: Mapping[str, Callable[[str], str]] = {
     "float32": _shortest_double,
     "bool": _double,
 }
-
-
-def _refusal(name: str, kind: str, expected: str, remedy: str) -> str:
-    return f"column {name!r} holds {kind.lower()}: expected {expected}; {remedy}"

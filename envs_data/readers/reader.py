@@ -97,12 +97,14 @@ def frame_ratings(frame: Any, options: ReadOptions) -> Ratings:
         >>> frame_ratings(frame, ReadOptions("who", "what", "stars"))
         <Ratings of unknown source: 2 ratings, 2 users, 1 items>
     """
+    import pandas as pd
+
     if frame is None:
         raise ValueError("no ratings: pass data=, a path, a pandas frame, Ratings or a Survey")
-    if not hasattr(frame, "columns"):
+    if not isinstance(frame, pd.DataFrame):
         raise ValueError(
-            f"data of type {type(frame).__name__}: expected a path, a pandas frame, Ratings or a "
-            "Survey"
+            f"data of type {type(frame).__name__}: expected a path, a pandas frame (call "
+            ".to_pandas() of another table), Ratings or a Survey"
         )
     if wrong := {"separator", "encoding", "quote", "escape"} & set(options.changed()):
         raise ValueError(f"{', '.join(sorted(wrong))} with a frame: expected a path to a text file")

@@ -17,6 +17,7 @@ import numpy as np
 from cmab_gym.arrays import AnyArray, FloatArray, IntArray
 from cmab_gym.envs_data.readers.archive import Files
 from cmab_gym.envs_data.readers.column_types import (
+    Column,
     Reading,
     read_id,
     read_label,
@@ -259,26 +260,24 @@ def _scan(connection: Any, layout: Layout, what: str, source: Callable[[str], st
         described = run(f"DESCRIBE SELECT * FROM {source(_IGNORE)}").fetchall()  # noqa: S608
         kinds = {row[0]: row[1] for row in described}  # text in JSON lines
 
-    def parts(name: str) -> tuple[str, str, str]:
-        return name, sql_of.get(name, sql_name(name)), kinds.get(name, "VARCHAR")
+    def column(name: str) -> Column:
+        return Column(name, sql_of.get(name, sql_name(name)), kinds.get(name, "VARCHAR"), what)
 
     whole = layout.whole_ids and layout.kind == "csv"
     columns = {
-        "user": read_id(*parts(layout.user), whole),
-        "item": read_id(*parts(layout.item), whole),
-        "stars": read_rating(*parts(layout.rating)),
+        "user": read_id(column(layout.user), whole),
+        "item": read_id(column(layout.item), whole),
+        "stars": read_rating(column(layout.rating)),
     }
     if layout.time:
-        name, column, kind = parts(layout.time)
-        first = (
-            f"SELECT CAST({column} AS VARCHAR) FROM {source(_IGNORE)} WHERE {column} <> '' LIMIT 1"  # noqa: S608
-        )
-        example = run(first).fetchone() if kind == "VARCHAR" else None
-        columns["time"] = read_time(name, column, kind, example and example[0])
+        time = column(layout.time)
+        first = f"SELECT {time.sql} FROM {source(_IGNORE)} WHERE {time.sql} <> '' LIMIT 1"  # noqa: S608
+        example = run(first).fetchone() if time.kind == "VARCHAR" else None
+        columns["time"] = read_time(time, example and example[0])
     if layout.pair_item not in ("", layout.item):
-        columns["pair"] = read_id(*parts(layout.pair_item))
+        columns["pair"] = read_id(column(layout.pair_item))
     if layout.segment:
-        columns["segment"] = read_label(*parts(layout.segment))
+        columns["segment"] = read_label(column(layout.segment))
     return Scan(connection, layout, what, source, columns)
 
 

@@ -100,7 +100,9 @@ def genre_arms(ratings: Ratings, genres: str = "random", draw: int = 0) -> Arms:
     Source: Section 6.1 of the paper, for "random".
     """
     if not ratings.genres:
-        raise ValueError(f"{ratings!r} has no genres: expected a MovieLens archive; use movies")
+        raise ValueError(
+            f"{ratings!r} has no genres: expected a MovieLens archive; take items as arms"
+        )
     checks.choice("genres", genres, GENRES)
     draw = checks.whole_number("genre_draw", draw, 0)
     names = tuple(sorted({genre for each in ratings.genres.values() for genre in each}))

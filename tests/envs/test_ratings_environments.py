@@ -76,11 +76,11 @@ def test_a_full_mask_hides_all_pseudo_rewards_of_other_arms():
         (
             {"train_share": 0.3},
             "train_share=0.3 and genre_draw=0 without data: expected train_share 0.1 or 0.5 and "
-            "genre_draw from 0 to 4; for others, `cmab-gym data fetch ml-1m`, and pass data='ml",
+            "genre_draw from 0 to 4; for others, run `cmab-gym data fetch ml-1m`, and pass data=",
         ),
         (
             {"task": "movie", "train_share": 0.3},
-            "train_share=0.3 without data: expected train_share 0.1 or 0.5; for others, `cmab-gym",
+            "train_share=0.3 without data: expected train_share 0.1 or 0.5; for others, run `cm",
         ),
         ({"train_share": "x"}, "train_share='x': expected a number from 0 to 1"),
         ({"train_share": float("nan")}, "train_share=nan: expected a number from 0 to 1"),

@@ -63,10 +63,16 @@ def test_categories_keep_every_rating_of_different_items(from_file, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"who": [1.0, 2.0, np.nan, 4.0]}, r"column 'who' holds double: expected integers or text"),
+        (
+            {"who": [1.0, 2.0, np.nan, 4.0]},
+            r"column 'who' holds double in the frame: expected integers or text",
+        ),
         ({"who": ["a", None, "b", "c"]}, r"frame row 2, counted from 1, is who=, .*\(no who\)"),
         ({"who": ["a", 1, "b", "c"]}, r"column 'who' of type object.*values of one type"),
-        ({"when": [1.5, 2, 3, 4]}, r"column 'when' holds double: expected integers or dates"),
+        (
+            {"when": [1.5, 2, 3, 4]},
+            r"column 'when' holds double in the frame: expected integers or dates",
+        ),
         ({"when": pd.to_datetime(["2020-01-01", None] * 2)}, r"row 2,.*\(no when\)"),
         ({"score": [1, np.nan, 2, 3]}, r"row 2, counted from 1, is .*score=.*\(no score\)"),
         ({"score": [1, np.inf, 2, 3]}, r"row 2, .*\(score is not a number of size"),
@@ -88,7 +94,7 @@ def test_damaged_rows_of_a_frame_are_skipped_and_counted():
     assert (read.stars.tolist(), read.notes["damaged"]) == ([1, 2, 3], 1)
 
 
-TEXT, REFUSED = ["b", "a", "c", "a"], "holds .*: expected "
+TEXT, REFUSED = ["b", "a", "c", "a"], "holds .* in (the frame|.*/table): expected "
 WHEN = pd.to_datetime(
     ["2020-01-01 09:00", "2020-01-01 08:00", "2021-06-01 01:00", "2019-01-01 01:00"]
 )
@@ -189,6 +195,8 @@ def test_wrong_columns_are_named_with_the_columns_there(tmp_path):
         )
     with pytest.raises(ValueError, match="data of type int: expected a path"):
         frame_ratings(3, ReadOptions("who", "what", "score"))
+    with pytest.raises(ValueError, match=r"data of type Table: expected .* as \.to_pandas\(\) of"):
+        frame_ratings(pa.table({"who": [1]}), ReadOptions("who", "what", "score"))
     with pytest.raises(ValueError, match="encoding with a frame: expected a path"):
         frame_ratings(FRAME, ReadOptions("who", "what", "score", encoding="latin-1"))
 
