@@ -195,7 +195,7 @@ def test_wrong_columns_are_named_with_the_columns_there(tmp_path):
         )
     with pytest.raises(ValueError, match="data of type int: expected a path"):
         frame_ratings(3, ReadOptions("who", "what", "score"))
-    with pytest.raises(ValueError, match=r"data of type Table: expected .* as \.to_pandas\(\) of"):
+    with pytest.raises(ValueError, match=r"data of type Table: .* \(call \.to_pandas\(\) of"):
         frame_ratings(pa.table({"who": [1]}), ReadOptions("who", "what", "score"))
     with pytest.raises(ValueError, match="encoding with a frame: expected a path"):
         frame_ratings(FRAME, ReadOptions("who", "what", "score", encoding="latin-1"))
