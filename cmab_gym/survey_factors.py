@@ -39,8 +39,8 @@ class SurveyFactors:
     def __init__(self, loadings: ArrayLike, deviation: float, sigmas: ArrayLike) -> None:
         for name, value in (("loadings", loadings), ("sigmas", sigmas)):
             object.__setattr__(self, name, checks.read_only(name, value))
-        most = checks.LARGEST
-        deviation = checks.number_between("deviation", deviation, 0, most, "it is a deviation")
+        remedy = "it is a standard deviation"
+        deviation = checks.number_between("deviation", deviation, 0, checks.LARGEST, remedy)
         object.__setattr__(self, "deviation", deviation)
         shapes = self.loadings.shape, self.sigmas.shape
         if self.loadings.ndim != 2 or shapes[1] != shapes[0][:1] or not self.loadings.size:
@@ -62,7 +62,7 @@ class SurveyFactors:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> SurveyFactors | None:
         """Build the factors from the info of `reset`; None if it has none."""
-        if "survey_loadings" not in arrays:
+        if _NAMES[0] not in arrays:
             return None
         loadings, deviation, sigmas = (arrays[name] for name in _NAMES)
         return cls(loadings, float(deviation), sigmas)
