@@ -288,16 +288,16 @@ class BanditVectorEnv(VectorEnv[IntArray, IntArray, AnyArray], Stateful):
         if seed is None and self._reward_source is not None:
             return
         seeds: list[int | None] = [None] * self.num_envs
-        if seed is not None and not isinstance(seed, Sequence | np.ndarray):
-            first = checks.whole_number("seed", seed, 0, "or pass one for each sub-environment")
-            seeds = [first + i for i in range(self.num_envs)]
-        elif seed is not None:
+        if isinstance(seed, Sequence | np.ndarray) and np.ndim(seed) > 0:
             if len(seed) != self.num_envs or None in seed:
                 raise ValueError(
                     f"seed={seed!r}: expected one seed for each of {self.num_envs} "
                     "sub-environments, a single integer, or None"
                 )
             seeds = [checks.whole_number(f"seed[{i}]", each, 0) for i, each in enumerate(seed)]
+        elif seed is not None:
+            first = checks.whole_number("seed", seed, 0, "or pass one for each sub-environment")
+            seeds = [first + i for i in range(self.num_envs)]
         self._seeds = tuple(seeds)
         self._generators = tuple(environment_generator(each) for each in seeds)
         self._reward_source = reward_source_of(self.model, self.draws, self._generators)

@@ -88,7 +88,7 @@ def test_the_generator_of_the_rewards_is_the_one_that_np_random_shows(draws):
     assert env.np_random.bit_generator.state == before
     assert env.np_random_seed == 3
     vector = gym.make_vec("CMAB-MovieLens-v0", num_envs=2, draws="rounds").unwrapped
-    vector.reset(seed=2)
+    vector.reset(seed=np.array(2))
     assert vector.np_random[1].bit_generator.state == before
     assert vector.np_random_seed == (2, 3)
 
@@ -106,7 +106,7 @@ def test_a_generator_that_a_user_sets_is_the_one_that_is_used(draws):
     assert rewards(1) == rewards(1) != rewards(2)
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, "abc", [1.5, 2], ["1", "2"], [1]])
+@pytest.mark.parametrize("seed", [-1, 1.5, "ab", [1.5, 2], ["1", "2"], [1]])
 def test_a_seed_that_is_not_an_integer_is_refused(seed):
     envs = gym.make_vec("CMAB-Tabular-v0", num_envs=2)
     with pytest.raises(ValueError, match=r"seed.*expected"):
