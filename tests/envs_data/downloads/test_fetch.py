@@ -11,6 +11,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.error import URLError
 from urllib.request import HTTPSHandler
 
@@ -40,6 +41,19 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.setattr(fetch_module, "FIRST_WAIT", 0.0)
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def only_closed_files_are_deleted(monkeypatch):
+    """Refuse to delete a file that is open, as Windows does."""
+    unlink, opened = Path.unlink, Path("/proc/self/fd")
+
+    def checked(path, missing_ok=False):
+        assert not any(os.path.realpath(each) == str(path) for each in opened.iterdir())
+        unlink(path, missing_ok)
+
+    if opened.exists():  # Linux
+        monkeypatch.setattr(Path, "unlink", checked)
 
 
 @pytest.fixture
