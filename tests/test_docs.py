@@ -229,6 +229,15 @@ def test_the_index_lists_every_page():
     assert others <= {(index.parent / target).resolve() for target in links_of(index)}
 
 
+def test_the_index_and_the_site_have_the_pages_in_the_same_order():
+    docs = REPOSITORY / "docs"
+    site = re.findall(
+        r"^(?!generated/)[\w/-]+$", (docs / "index.md").read_text("utf-8"), re.MULTILINE
+    )
+    linked = [link.removesuffix(".md") for link in links_of(docs / "README.md")]
+    assert [link for link in linked if not link.startswith("../") and link != "index"] == site
+
+
 def test_the_api_reference_lists_every_name_of_the_package():
     text = (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")
     assert [name for name in cmab_gym.__all__ if f":: cmab_gym.{name}\n" not in text] == []
