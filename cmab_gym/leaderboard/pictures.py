@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cmab_gym import checks
+from cmab_gym.arrays import FloatArray
 from cmab_gym.evaluation.plots.agents import GREY, drawn_names, look
 from cmab_gym.evaluation.plots.figure import new_figure, save_figure
 from cmab_gym.evaluation.results.results import short_labels
 from cmab_gym.leaderboard.board import ranked_rows, stacked
-from cmab_gym.leaderboard.records import Records
+from cmab_gym.leaderboard.records import Records, Row
 from cmab_gym.leaderboard.scores import STATISTICS, interval, profile, resampled, task_ranks
 from cmab_gym.leaderboard.suite import QUICK_AGENTS
 
@@ -44,9 +45,7 @@ def plot_profile(
         ValueError: no agent has a place, or `by` is unknown.
         OSError: the file cannot be written.
     """
-    rows = ranked_rows(records)
-    regret = stacked(rows, rows[0].played)
-    score = STATISTICS[checks.choice("by", by, STATISTICS)](regret)
+    rows, regret, score = _ranked(records, by)
     best = {rows[i].agent for i in np.argsort(score, kind="stable")[:_BEST]}
     least = max(_LEAST, regret[regret > 0].min(initial=1))
     levels = np.geomspace(least, max(1.5, regret.max()), 150)
@@ -98,9 +97,7 @@ def plot_ranks(
     """
     from matplotlib.ticker import MaxNLocator
 
-    rows = ranked_rows(records)
-    regret = stacked(rows, rows[0].played)
-    score = STATISTICS[checks.choice("by", by, STATISTICS)](regret)
+    rows, regret, score = _ranked(records, by)
     ranks, order = task_ranks(regret), np.argsort(score, kind="stable")
     chosen = [i for at, i in enumerate(order) if at < _ROWS or rows[i].agent in given]
     figure = new_figure(7.5, 1.4 + 0.24 * len(chosen))
@@ -125,6 +122,14 @@ def plot_ranks(
     axes.tick_params(axis="y", length=0)
     axes.set_title(_suite(records), fontsize=10)
     return _saved(figure, path)
+
+
+def _ranked(records: Records, by: str) -> tuple[list[Row], FloatArray, FloatArray]:
+    """Return the rows that have a place, their regret, and what decides the place."""
+    statistic = STATISTICS[checks.choice("by", by, STATISTICS)]
+    rows = ranked_rows(records)
+    regret = stacked(rows, rows[0].played)
+    return rows, regret, statistic(regret)
 
 
 def _suite(records: Records) -> str:

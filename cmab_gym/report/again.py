@@ -51,7 +51,12 @@ def _command(results: Results, agents: list[str]) -> str | None:
         command += [f"--{name.replace('_', '-')}", value]
     if checkpoints != _CHECKPOINTS:
         command += ["--checkpoints", checkpoints]
-    return " ".join(quote(str(word)) for word in command)
+    return " ".join(_quoted(str(word)) for word in command)
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for a shell; in double quotes if it has single ones, which is easier to read."""
+    return f'"{word}"' if "'" in word and not set(word) & set('"$`\\!\n') else quote(word)
 
 
 def _call(results: Results, agents: list[str]) -> str:

@@ -110,6 +110,8 @@ def test_the_mean_counts_rare_failures_and_the_iqm_does_not():
     assert ranked_cells(by_mean, "mean").header[2] == "mean"
     labels = plot_ranks(records, by="mean").axes[0].get_yticklabels()
     assert [label.get_text() for label in labels] == [" steady", " gambler"]
+    low, high = plot_profile(records).axes[0].get_xlim()
+    assert low <= gambler.regret.min() < gambler.regret.max() <= high
 
 
 def test_regret_is_divided_by_that_of_random_pulls(tmp_path):

@@ -206,9 +206,10 @@ def test_colours_have_contrast_on_both_backgrounds():
     ],
 )
 def test_the_command_gives_the_same_numbers(options, tmp_path, capsys):
-    agents = ["c-ucb(B=2)", "ts"]
+    agents = ["c-ucb(B=2, first_pulls='all')", "ts"]
     results = evaluate("CMAB-Tabular-v0", agents, 40, 3, **options)
     (command,) = run_again([results])
+    assert "\"c-ucb(B=2, first_pulls='all')\"" in command
     program, *arguments = shlex.split(command)
     assert program == "cmab-gym"
     assert main([*arguments, "--out", str(tmp_path)]) == 0
@@ -233,6 +234,8 @@ def test_objects_and_seeds_are_told_apart():
     assert "cmab_gym.evaluate(" in run_again([results])[0]
     named = replace(results, manifest={**results.manifest, "env_kwargs": {}})
     assert "['mine']" in run_again([named])[0]
+    hostile = results_of(run("my.py:A(s='$HOME`\\\"!')", [1.0]))
+    assert shlex.split(run_again([hostile])[0])[4] == hostile.runs[0].label
     seeds = [results_of(run("ucb", [1.0]), run("ts", [1.0]), seed=seed) for seed in (0, 1)]
     assert [f"--seed {seed}" in run_again(seeds)[seed] for seed in (0, 1)] == [True, True]
     agents = [results_of(run(name, [1.0])) for name in ("ucb", "my.py:A", "model.zip")]
