@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
+from os.path import isfile
 from pathlib import Path
 from types import MappingProxyType
 
@@ -214,6 +215,6 @@ def build_tables(raw: str | Path, out: str | Path) -> Iterator[Path]:
 
 def _archive(raw: Path, source: Source) -> Path:
     for name in source.archive:
-        if (raw / name).is_file():
+        if isfile(raw / name):
             return raw / name
     raise FileNotFoundError(f"{raw} has no {' or '.join(source.archive)}: put the archive there")

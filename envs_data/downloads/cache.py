@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from os.path import exists
+from os.path import exists, expanduser, isdir, isfile
 from pathlib import Path
 
 import platformdirs
@@ -27,8 +27,8 @@ def cache_folder() -> Path:
     chosen = os.environ.get(FOLDER_VARIABLE)
     if not chosen:
         return platformdirs.user_cache_path("cmab-gym", appauthor=False)
-    folder = Path(chosen).expanduser().absolute()
-    if folder.exists() and not folder.is_dir():
+    folder = Path(expanduser(chosen)).absolute()
+    if exists(folder) and not isdir(folder):
         raise NotADirectoryError(f"{FOLDER_VARIABLE}={chosen} is a file: expected a folder")
     return folder
 
@@ -48,7 +48,7 @@ def cached_path(name: str | Dataset) -> Path:
 def cached() -> dict[str, Path]:
     """Return the known data sets that are in the cache, as a mapping from name to path."""
     paths = {name: cached_path(name) for name in DATASETS}
-    return {name: path for name, path in paths.items() if path.is_file()}
+    return {name: path for name, path in paths.items() if isfile(path)}
 
 
 def locate(data: str | Path) -> Path:
@@ -71,7 +71,7 @@ def locate(data: str | Path) -> Path:
             "set in the list of `cmab-gym data list`"
         )
     path = cached_path(str(data))
-    if not path.is_file():
+    if not isfile(path):
         raise FileNotFoundError(
             f"{data} is not in the cache, {path.parent}: run `cmab-gym data fetch {data}`"
         )
@@ -93,9 +93,9 @@ def verify(name: str | Dataset) -> None:
     """
     wanted = dataset(name)
     path = cached_path(wanted)
-    if path.is_dir():
+    if isdir(path):
         raise ValueError(f"{path} is a folder: expected the file of {wanted.name!r}; delete it")
-    if not path.is_file():
+    if not isfile(path):
         raise FileNotFoundError(
             f"{path} does not exist: expected data set {wanted.name!r}; fetch it, or save "
             f"{wanted.url} under this path"
@@ -133,7 +133,7 @@ def expected_checksum(wanted: Dataset) -> str | None:
         ValueError: the recorded checksum is damaged.
     """
     record = record_path(wanted)
-    if wanted.checksum is not None or not record.is_file():
+    if wanted.checksum is not None or not isfile(record):
         return wanted.checksum
     digest = record.read_text(encoding="utf-8").partition(" ")[0]
     if not re.fullmatch(r"[0-9a-f]{64}", digest):

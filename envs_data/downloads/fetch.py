@@ -6,6 +6,7 @@ import errno
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from os.path import isfile
 from pathlib import Path
 
 from filelock import FileLock
@@ -71,7 +72,7 @@ def fetch(
     timeout = checks.number_between("timeout", timeout, 0.01, 3600, "it is in seconds")
     attempts = checks.whole_number("attempts", attempts, 1)
     path = cached_path(source)
-    if path.is_file() and expected_checksum(source) is not None:
+    if isfile(path) and expected_checksum(source) is not None:
         verify(source)
         return path
     try:
@@ -84,7 +85,7 @@ def fetch(
     lock = path.with_name(f".{path.name}.lock")
     check_plain(lock)
     with FileLock(lock):
-        if not path.is_file():
+        if not isfile(path):
             check_plain(path)
             if accept is not None and accept(source.terms) is False:
                 raise ValueError(f"the terms of {source.name!r} were refused: nothing was fetched")

@@ -14,6 +14,7 @@ from cmab_gym.envs_data.downloads.cache import (
     verify,
 )
 from cmab_gym.envs_data.downloads.datasets import DATASETS, Dataset, dataset
+from cmab_gym.envs_data.downloads.fetch import fetch
 
 
 @pytest.fixture
@@ -27,6 +28,8 @@ def test_the_folder_comes_from_the_variable_or_is_the_users_cache(folder, monkey
     assert not folder.exists()
     monkeypatch.setenv("CMAB_GYM_DATA", "~/data")
     assert cache_folder() == Path.home() / "data"
+    monkeypatch.setenv("CMAB_GYM_DATA", "~no-such-user/data")  # stays so, as in a shell
+    assert cache_folder() == Path.cwd() / "~no-such-user" / "data"
     monkeypatch.setenv("CMAB_GYM_DATA", "")
     assert cache_folder() == platformdirs.user_cache_path("cmab-gym", appauthor=False)
 
@@ -35,6 +38,15 @@ def test_a_file_in_place_of_the_folder_is_refused(folder):
     folder.write_text("")
     with pytest.raises(NotADirectoryError, match=r"CMAB_GYM_DATA=.* is a file: expected a folder"):
         cached_path("ml-1m")
+
+
+def test_a_folder_with_a_name_that_is_too_long_holds_nothing(monkeypatch):
+    monkeypatch.setenv("CMAB_GYM_DATA", "a" * 5000)
+    assert cached() == {}
+    with pytest.raises(FileNotFoundError, match="ml-1m is not in the cache"):
+        locate("ml-1m")
+    with pytest.raises(OSError, match=r"cannot be written to \(File name too long\)"):
+        fetch("ml-1m")
 
 
 def test_only_complete_files_of_known_data_sets_are_cached(folder):
