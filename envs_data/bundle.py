@@ -17,7 +17,7 @@ from cmab_gym.envs_data.readers.archive import stamp
 from cmab_gym.envs_data.readers.reader import read_ratings
 from cmab_gym.envs_data.surveys.arms import Arms, genre_arms, most_rated_arms
 from cmab_gym.envs_data.surveys.methods import Method
-from cmab_gym.envs_data.surveys.split import Split
+from cmab_gym.envs_data.surveys.split import Split, segment_name
 from cmab_gym.envs_data.surveys.survey import Survey
 from cmab_gym.envs_data.surveys.taking import take_survey
 
@@ -73,7 +73,7 @@ class SurveySpec:
         split: the order of the users, see `Split`.
 
     Raises:
-        ValueError: the source is unknown.
+        ValueError: the source is unknown, or the segment is not a name.
     """
 
     source: str
@@ -85,6 +85,7 @@ class SurveySpec:
 
     def __post_init__(self) -> None:
         checks.choice("source", self.source, SOURCES)
+        object.__setattr__(self, "segment", segment_name(self.segment))
 
     @property
     def name(self) -> str:

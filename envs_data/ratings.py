@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -199,10 +199,10 @@ def listed_ids(items: Iterable[Any]) -> tuple[Any, ...]:
     """Return a list of ids as a tuple.
 
     Raises:
-        ValueError: it is not a list, or it is empty.
+        ValueError: it is not a list of ids, or it is empty.
     """
     ids = () if isinstance(items, str) or not isinstance(items, Iterable) else tuple(items)
-    if not ids:
+    if not ids or not all(isinstance(each, Hashable) for each in ids):
         raise ValueError(f"items={items!r}: expected a list of ids, at least one")
     return ids
 

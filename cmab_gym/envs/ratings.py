@@ -19,7 +19,7 @@ from cmab_gym.envs_data.ratings import Ratings, listed_ids
 from cmab_gym.envs_data.readers.archive import stamp
 from cmab_gym.envs_data.readers.options import ReadOptions
 from cmab_gym.envs_data.readers.reader import frame_ratings, read_ratings
-from cmab_gym.envs_data.surveys.arms import Arms, genre_arms, listed_arms, most_rated_arms
+from cmab_gym.envs_data.surveys.arms import GENRES, Arms, genre_arms, listed_arms, most_rated_arms
 from cmab_gym.envs_data.surveys.methods import Method
 from cmab_gym.envs_data.surveys.split import Split
 from cmab_gym.envs_data.surveys.survey import Survey
@@ -109,8 +109,8 @@ class _ArmChoice:
     """Which items, categories or genres of a table of ratings are the arms.
 
     Raises:
-        ValueError: n_arms is not a positive integer, or more than one of n_arms, items and genres
-            is given.
+        ValueError: n_arms is not a positive integer, genres is unknown, or more than one of n_arms,
+            items and genres is given.
     """
 
     by_category: bool = False
@@ -122,6 +122,8 @@ class _ArmChoice:
     def __post_init__(self) -> None:
         if self.n_arms is not None:
             checks.whole_number("n_arms", self.n_arms, 1)
+        if self.genres != "":
+            checks.choice("genres", self.genres, GENRES)
         if sum((self.n_arms is not None, self.items is not None, bool(self.genres))) > 1:
             items = None if self.items is None else list(self.items)
             raise ValueError(

@@ -70,7 +70,7 @@ class ReadOptions:
             ) from error
         given = self.columns.values()
         if len({isinstance(each, int) for each in given}) > 1 or any(
-            isinstance(each, bool) for each in given
+            isinstance(each, bool) or not isinstance(each, Hashable) for each in given
         ):
             raise ValueError(
                 f"columns {self.columns}: expected only names, or, for a file without a header, "

@@ -14,6 +14,17 @@ from cmab_gym.arrays import AnyArray, BoolArray, IntArray
 SPLITS = ("heavy-users", "heavy-users-smaller-ids", "random", "by-time")
 
 
+def segment_name(segment: Any) -> str:
+    """Return the name of a segment as text.
+
+    Raises:
+        ValueError: it is neither text nor an integer.
+    """
+    if not isinstance(segment, str | int | np.integer):
+        raise ValueError(f"segment={segment!r}: expected the name of one segment")
+    return str(segment)
+
+
 @dataclass(frozen=True)
 class Split:
     """Order the users, and take the shortest prefix that holds more than a share of the ratings.
@@ -27,7 +38,7 @@ class Split:
             with the smaller id first; "random"; or "by-time", the earliest first rating first.
         seed: seed of the order "random". Errors call order and seed `split` and `split_seed`, as
             the environments do.
-        segment: the segment of the test users; "" for none.
+        segment: the name of the segment of the test users; 7 and "7" are the same; "" for none.
 
     Raises:
         ValueError: an argument is unknown or out of range, or a segment comes with another one.
@@ -53,6 +64,7 @@ class Split:
         object.__setattr__(self, "train_share", share)
         checks.choice("split", self.order, SPLITS)
         object.__setattr__(self, "seed", checks.whole_number("split_seed", self.seed, 0))
+        object.__setattr__(self, "segment", segment_name(self.segment))
         if self.segment and (share, self.order, self.seed) != (0.5, "heavy-users", 0):
             raise ValueError(
                 f"segment={self.segment!r} with train_share={share:g}, split={self.order!r}, "

@@ -89,6 +89,7 @@ def test_a_full_mask_hides_all_pseudo_rewards_of_other_arms():
         ({"genre_draw": -1}, "genre_draw=-1: expected an integer of at least 0"),
         ({"task": "movie", "genre_draw": 1}, "expected task='genre'; leave genre_draw out"),
         ({"mask_seed": 0.5}, "mask_seed=0.5: expected an integer"),
+        ({"segment": ["F-25"]}, r"segment=\['F-25'\]: expected the name of one segment"),
     ],
 )
 def test_wrong_keyword_arguments_are_refused(env_kwargs, message):

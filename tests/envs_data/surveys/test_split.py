@@ -70,6 +70,14 @@ def test_the_users_of_all_other_segments_are_surveyed():
         Split(segment="F-25").training_users(user)
 
 
+def test_a_segment_may_be_named_by_an_integer():
+    user, segments = users_of([3, 1, 2, 1]), np.array(["0", "1", "", "0"])
+    for name in (0, "0", np.int64(0)):
+        trains = Split(segment=name).training_users(user, segments=segments)
+        assert trains.tolist() == [False, True, True, False]
+    assert Split(segment=0) == Split(segment="0")
+
+
 def test_random_splits_depend_only_on_their_seed():
     user = users_of([2] * 50)
     first = Split(0.5, "random", 1).training_users(user)
