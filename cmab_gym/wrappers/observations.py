@@ -100,7 +100,8 @@ class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
         content: "bounds", "phi" or "table".
 
     Raises:
-        ValueError: content is not one of these, or env is not a bandit of this package.
+        ValueError: content is not one of these or needs a table that is too large, or env is not a
+            bandit of this package.
 
     Examples:
         >>> import gymnasium as gym

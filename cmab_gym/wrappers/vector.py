@@ -96,8 +96,8 @@ class PseudoRewardObservation(ObserverWrapper, RecordConstructorArgs):
         content: "bounds", "phi" or "table"; see `cmab_gym.wrappers.PseudoRewardObservation`.
 
     Raises:
-        ValueError: content is not one of these, or env is not a native vector environment of this
-            package.
+        ValueError: content is not one of these or needs a table that is too large, or env is not a
+            native vector environment of this package.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], content: str = "bounds") -> None:
@@ -119,7 +119,8 @@ class FullInformation(ObserverWrapper, RecordConstructorArgs):
         observe: whether the rewards are the observations too.
 
     Raises:
-        ValueError: env is not a native vector environment of this package.
+        ValueError: env is not a native vector environment of this package, or its rewards are drawn
+            by pulls.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], observe: bool = False) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 import cloudpickle
@@ -18,6 +18,7 @@ from cmab_gym.evaluation.processes.worker import LENGTH, command
 
 Done = TypeVar("Done")
 
+_PATIENCE = 0.5  # seconds of a wait, which Ctrl-C does not interrupt on Windows
 _THREADS = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
     *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"),
@@ -87,7 +88,10 @@ def outcomes(
             worker.start()
         running = n_workers
         while running:
-            outcome = done.get()
+            try:
+                outcome = done.get(timeout=_PATIENCE)
+            except Empty:
+                continue
             if outcome is None:
                 running -= 1
                 continue
