@@ -79,7 +79,8 @@ def read(folder: Path) -> tuple[tuple[int, ...], tuple[AgentRun, ...], dict[str,
     path = folder / TABLE
     if not path.is_file():
         raise FileNotFoundError(
-            f"{folder} has no {TABLE}: expected a folder that Results.save wrote"
+            f"{folder} has no {TABLE}: expected a folder that `cmab-gym run` or Results.save "
+            "wrote, or that of one task of a sweep"
         )
     with reading(str(path), _EXPECTED):
         columns, metadata = read_table(path)
