@@ -234,8 +234,9 @@ def test_objects_and_seeds_are_told_apart():
     assert "cmab_gym.evaluate(" in run_again([results])[0]
     named = replace(results, manifest={**results.manifest, "env_kwargs": {}})
     assert "['mine']" in run_again([named])[0]
-    hostile = results_of(run("my.py:A(s='$HOME`\\\"!')", [1.0]))
-    assert shlex.split(run_again([hostile])[0])[4] == hostile.runs[0].label
+    for character in ('"', "$", "`", "\\\\", "!"):  # a shell changes them in double quotes
+        hostile = run(f"my.py:A(s='{character}')", [1.0])
+        assert f"--agents {shlex.quote(hostile.label)} " in run_again([results_of(hostile)])[0]
     seeds = [results_of(run("ucb", [1.0]), run("ts", [1.0]), seed=seed) for seed in (0, 1)]
     assert [f"--seed {seed}" in run_again(seeds)[seed] for seed in (0, 1)] == [True, True]
     agents = [results_of(run(name, [1.0])) for name in ("ucb", "my.py:A", "model.zip")]
