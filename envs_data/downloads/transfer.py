@@ -55,7 +55,7 @@ class Transfer:
     @property
     def version_file(self) -> Path:
         """The file that records which version of the download the bytes so far belong to."""
-        return self.partial.with_name(f"{self.partial.name}.json")
+        return self.partial.with_name(f"{self.partial.name}.version")
 
     def discard(self) -> None:
         """Delete the bytes received."""

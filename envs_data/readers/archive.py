@@ -31,7 +31,7 @@ COMPANIONS: Mapping[str, tuple[str, ...]] = {
     "movies": ("movies.dat", "movies.csv", "u.item"),
     "users": ("users.dat",),
     "books": ("books.csv",),
-    "goodreads": ("book_id_map.csv", "goodreads_books*.json*"),
+    "goodreads": ("book_id_map.csv", "goodreads_books*.json", "goodreads_books*.json.gz"),
 }
 
 

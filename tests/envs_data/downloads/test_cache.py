@@ -1,3 +1,4 @@
+import gzip
 import hashlib
 import re
 from pathlib import Path
@@ -5,16 +6,19 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+from cmab_gym.envs_data import read_ratings
 from cmab_gym.envs_data.downloads.cache import (
     cache_folder,
     cached,
     cached_path,
     checksum_like,
     locate,
+    record_checksum,
     verify,
 )
 from cmab_gym.envs_data.downloads.datasets import DATASETS, Dataset, dataset
 from cmab_gym.envs_data.downloads.fetch import fetch
+from cmab_gym.envs_data.downloads.transfer import Transfer
 
 
 @pytest.fixture
@@ -117,6 +121,19 @@ def test_data_is_a_path_or_the_name_of_a_data_set(folder, tmp_path, monkeypatch)
             locate(wrong)
     with pytest.raises(ValueError, match="data of type int: expected a path, or the name of a"):
         locate(3)
+
+
+def test_records_of_downloads_are_not_taken_for_titles(folder):
+    folder.mkdir()
+    ratings, books = cached_path("goodreads-poetry"), dataset("goodreads-poetry-books")
+    ratings.write_bytes(gzip.compress(b'{"user_id": "a", "book_id": "1", "rating": 3}\n'))
+    titles = cached_path(books)
+    titles.write_bytes(gzip.compress(b'{"book_id": "1", "title": "One"}\n'))
+    record_checksum(books, titles)
+    transfer = Transfer(books.url, folder / f"{books.file}.partial")
+    transfer.partial.write_bytes(b"\x1f\x8b")
+    transfer.version_file.write_text('{"url": "x"}')
+    assert read_ratings(locate("goodreads-poetry")).titles == {"1": "One"}
 
 
 def test_a_data_set_of_your_own_is_accepted():

@@ -145,7 +145,7 @@ def _pipe(path, _):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="links and pipes of Unix")
 @pytest.mark.parametrize("place", [_link, _folder, _pipe])
 @pytest.mark.parametrize(
-    "name", ["own.zip.partial", "own.zip.partial.json", ".own.zip.lock", "own.zip"]
+    "name", ["own.zip.partial", "own.zip.partial.version", ".own.zip.lock", "own.zip"]
 )
 def test_a_link_folder_or_pipe_in_the_place_of_a_file_is_refused(
     site, unknown, folder, tmp_path_factory, name, place
@@ -209,7 +209,7 @@ def test_a_broken_download_resumes_in_a_later_call(site, unknown, folder):
     site.cuts = [1000]
     with pytest.raises(ConnectionError, match="sent 1,000 bytes of 300000"):
         fetch(unknown, attempts=1)
-    assert names(folder) == ["own.zip.partial", "own.zip.partial.json"]
+    assert names(folder) == ["own.zip.partial", "own.zip.partial.version"]
     assert fetch(unknown).read_bytes() == CONTENT
     assert site.requested_ranges == [None, "bytes=1000-"]
     assert names(folder) == ["own.zip", "own.zip.sha256"]
@@ -257,7 +257,7 @@ def test_an_interrupt_keeps_the_partial_file(site, pinned, folder):
 
     with pytest.raises(KeyboardInterrupt):
         fetch(pinned, progress=stop)
-    assert names(folder) == ["own.zip.partial", "own.zip.partial.json"]
+    assert names(folder) == ["own.zip.partial", "own.zip.partial.version"]
     assert fetch(pinned).read_bytes() == CONTENT
     assert site.requested_ranges[1].startswith("bytes=")
 
@@ -277,7 +277,7 @@ def test_an_interrupt_before_the_check_keeps_the_whole_file(site, pinned, monkey
 @pytest.mark.parametrize("version", ["[", "[" * 100_000, "{}", '{"url": 1, "total": "x"}'])
 def test_a_partial_file_of_an_unknown_version_is_discarded(version, site, pinned, folder):
     (folder / "own.zip.partial").write_bytes(b"nonsense")
-    (folder / "own.zip.partial.json").write_text(version)
+    (folder / "own.zip.partial.version").write_text(version)
     assert fetch(pinned).read_bytes() == CONTENT
     assert site.requested_ranges == [None]
 
