@@ -50,7 +50,8 @@ class GoodreadsEnv(BanditEnv):
             is rounded down to int(p K) entries of each row: 0.1 masks 2 of 25 books, 8 %.
         pad: buffer q that is added to the pseudo-rewards; default 0.1.
         mask_seed: seed of the choice that `mask` makes; default 0.
-        data: path of an archive in the layout of goodbooks-10k, to build any other table.
+        data: "goodbooks-10k" once it is fetched, or the path of an archive of the same layout, to
+            build any other table.
         horizon, step_info, draws, render_mode: see `BanditEnv`.
 
     Registered ids:

@@ -83,7 +83,7 @@ class MovieLensEnv(BanditEnv):
         split: who is surveyed: "heavy-users" (default), those with the most ratings, and of users
             with equally many those with the larger ids; for movies also "heavy-users-smaller-ids";
             "random" with `data`.
-        data: path of the archive `ml-1m.zip`, to build any other table.
+        data: "ml-1m" once it is fetched, or the path of the archive, to build any other table.
         horizon, step_info, draws, render_mode: see `BanditEnv`.
 
     Registered ids:
