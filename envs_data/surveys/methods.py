@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cmab_gym import checks
 from cmab_gym.arrays import FloatArray
@@ -116,7 +117,7 @@ class Validation:
         return self.violated / self.entries if self.entries else 0.0
 
 
-def validate(table: FloatArray, held_out: Pooled, min_support: int = 1) -> Validation:
+def validate(table: ArrayLike, held_out: Pooled, min_support: int = 1) -> Validation:
     """Compare pseudo-rewards with the conditional means of held-out users.
 
     Args:
@@ -127,11 +128,12 @@ def validate(table: FloatArray, held_out: Pooled, min_support: int = 1) -> Valid
     Raises:
         ValueError: the shape of the table does not fit the ratings, or an entry is not finite.
     """
+    table = checks.numbers("table", table)
     if table.shape != held_out.mean.shape:
         raise ValueError(f"table has shape {table.shape}: expected {held_out.mean.shape}")
     enough = held_out.n_ratings >= checks.whole_number("min_support", min_support, 1)
     compared = enough & ~np.eye(held_out.n_arms, dtype=np.bool_)[:, :, None]
-    checks.finite("table", np.asarray(table))
+    checks.finite("table", table)
     excess = (held_out.mean - table)[compared]
     violated = excess[excess > 1e-9]
     return Validation(

@@ -142,7 +142,7 @@ def test_validation_counts_violations_computed_by_hand():
     assert validate(table, held_out, min_support=2).entries == 1
     assert validate(np.full_like(table, 5), held_out).violated == 0
     with pytest.raises(ValueError, match=r"table has shape \(1, 2\)"):
-        validate(np.ones((1, 2)), held_out)
+        validate([[1, 1]], held_out)
 
 
 def test_a_confidence_bound_is_rarely_violated_by_similar_users():
