@@ -108,7 +108,7 @@ def read_rating(column: Column) -> Reading:
     if column.family not in _RATINGS:
         raise column.refusal("numbers", "convert it, with .astype(float) say")
     number = _RATINGS[column.family](column.raw)
-    sql = f"CASE WHEN abs({number}) <= {LARGEST} THEN {number} END"
+    sql = f"CASE WHEN {number} BETWEEN -{LARGEST} AND {LARGEST} THEN {number} END"
     return Reading(column.name, column.raw, sql, f"a number of size up to {LARGEST:g}")
 
 
