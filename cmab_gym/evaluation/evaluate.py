@@ -130,12 +130,11 @@ def evaluate(
     seed = checks.whole_number("seed", seed, 0)
     first_trial = checks.whole_number("first_trial", first_trial, 0)
     checks.choice("on_error", on_error, ("raise", "keep"))
-    kwargs = dict(env_kwargs or {})
     given = labelled(agents)
     factories = {label: agent_factory(agent) for label, agent in given.items()}
     checksums = _checksums(given)
     at = checkpoint_rounds(checkpoints, rounds)
-    spec = find_environment(env_id, kwargs)
+    spec, kwargs = find_environment(env_id, env_kwargs or {}), dict(env_kwargs or {})
     arrivals = Arrivals(delay, rewards_every)
     if timeout is not None:
         timeout = checks.positive("timeout", timeout)

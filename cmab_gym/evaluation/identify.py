@@ -121,8 +121,7 @@ def identify(
     trials = checks.whole_number("trials", trials, 1)
     seed = checks.whole_number("seed", seed, 0)
     max_rounds = checks.whole_number("max_rounds", max_rounds, 1)
-    kwargs = dict(env_kwargs or {})
-    spec = find_environment(env_id, kwargs)
+    spec, kwargs = find_environment(env_id, env_kwargs or {}), dict(env_kwargs or {})
     make_identification_agent(agent, delta)  # so that a wrong name raises before the environment
     samples = np.full(trials, max_rounds)
     chosen = np.full(trials, -1)

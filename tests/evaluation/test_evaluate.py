@@ -596,6 +596,7 @@ def test_a_run_ten_times_as_long_needs_no_more_memory():
         ({"agents": {1: "ucb"}}, "agent label 1: expected a non-empty string"),
         ({"agents": {"\ud800": "ucb"}}, r"agent label '\\ud800': expected a non-empty string"),
         ({"checkpoints": [1.7]}, "checkpoint=1.7: expected an integer"),
+        ({"env_kwargs": ["preset"]}, r"env_kwargs=\['preset'\]: expected a mapping"),
         ({"env_kwargs": {"num_envs": 3}}, "num_envs=3 is not accepted here"),
         ({"env_kwargs": {"autoreset_mode": "SameStep"}}, "autoreset_mode='SameStep' is not"),
         ({"agents": ["ubc"]}, "unknown agent 'ubc'"),

@@ -32,6 +32,7 @@ from cmab_gym.late_rewards import Arrivals, RoundQueue
 from cmab_gym.models.base import BanditModel
 from cmab_gym.problem import BanditProblem
 from cmab_gym.streams import TrialStreams, environment_seed
+from cmab_gym.text import quoted
 from cmab_gym.told_problem import TOLD, ToldProblem
 from cmab_gym.user_code import line_of_user
 
@@ -103,6 +104,10 @@ def find_environment(env_id: str, env_kwargs: Mapping[str, Any]) -> EnvSpec:
         raise ValueError(
             f"env_id={env_id!r} of type {type(env_id).__name__}: expected the id of a registered "
             f"environment, such as {made!r}; pass its keyword arguments as env_kwargs={{...}}"
+        )
+    if not isinstance(env_kwargs, Mapping):
+        raise ValueError(
+            f"env_kwargs={quoted(env_kwargs)}: expected a mapping, such as {{'task': 'movie'}}"
         )
     if env_id not in gym.registry:
         known = [name for name in gym.registry if name.startswith("CMAB-")]

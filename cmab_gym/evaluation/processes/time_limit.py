@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import re
+import threading
 import time
 from pathlib import Path
 from typing import BinaryIO
@@ -37,7 +38,7 @@ class TimeLimit:
         now = time.monotonic()
         if now - self._started > _AGAIN * self._seconds:
             assert self._report is not None  # noqa: S101
-            seconds = (1 + _AGAIN) * self._seconds
+            seconds = min((1 + _AGAIN) * self._seconds, threading.TIMEOUT_MAX)
             faulthandler.dump_traceback_later(seconds, exit=True, file=self._report.fileno())
             self._started = now
 

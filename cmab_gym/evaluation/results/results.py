@@ -384,7 +384,8 @@ def listed(results: Results | Sequence[Results]) -> list[Results]:
     Raises:
         TypeError: one of them is not a `Results`, but a folder, say.
     """
-    every = [results] if isinstance(results, Results | str | Path) else list(results)
+    several = isinstance(results, Iterable) and not isinstance(results, str)
+    every = list(results) if several else [results]
     for each in every:
         if not isinstance(each, Results):
             raise TypeError(f"{each!r}: expected Results; read a folder by Results.load(folder)")

@@ -102,6 +102,11 @@ def test_a_worker_whose_parent_ended_while_it_started_runs_no_call(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+def test_a_very_long_timeout_is_none():
+    results = evaluate("CMAB-Tabular-v0", ["random"], 5, 1, timeout=1e300)
+    assert len(results.finished) == 1
+
+
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), "1"])
 def test_a_timeout_must_be_a_positive_number(timeout):
     with pytest.raises(ValueError, match=r"timeout=.*: expected a number above 0"):

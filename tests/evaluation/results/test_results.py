@@ -268,3 +268,5 @@ def test_a_manifest_holds_arrays_in_full(tmp_path):
 def test_a_folder_is_not_results(function, tmp_path):
     with pytest.raises(TypeError, match=r"expected Results; read a folder by Results\.load"):
         function(str(tmp_path), *([tmp_path / "x.png"] if function is not compare else []))
+    with pytest.raises(TypeError, match=r"^None: expected Results"):
+        function(None)
