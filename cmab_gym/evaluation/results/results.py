@@ -384,8 +384,9 @@ def listed(results: Results | Sequence[Results]) -> list[Results]:
     Raises:
         TypeError: one of them is not a `Results`, but a folder, say.
     """
-    several = isinstance(results, Iterable) and not isinstance(results, str)
-    every = list(results) if several else [results]
+    alone = isinstance(results, Results | str) or not isinstance(results, Iterable)
+    given: Any = [results] if alone else results
+    every = list(given)
     for each in every:
         if not isinstance(each, Results):
             raise TypeError(f"{each!r}: expected Results; read a folder by Results.load(folder)")
