@@ -641,14 +641,16 @@ def test_the_contract_finds_what_breaks_it():
         """Lets one trial's choices depend on the others'."""
 
         def act(self):
-            return np.full(len(self._rng), int(super().act().sum() % self._n_arms))
+            problem, trials = self._playing
+            return np.full(trials, int(super().act().sum() % problem.n_arms))
 
     class RemembersAll(RandomAgent):
         total = 0
 
         def act(self):
             self.total += 1
-            return np.full(len(self._rng), self.total // 7 % self._n_arms)
+            problem, trials = self._playing
+            return np.full(trials, self.total // 7 % problem.n_arms)
 
     with pytest.raises(ValueError, match="take all randomness from the rng"):
         check_agent(Global)
