@@ -55,6 +55,10 @@ def test_a_problem_told_more_keeps_the_rest_and_survives_pickling():
     assert (plain.horizon, plain.with_horizon(3).horizon) == (None, 3)
     with pytest.raises(ValueError, match=r"means have shape \(1,\): expected \(2,\)"):
         ToldProblem(plain, [1])
+    with pytest.raises(ValueError, match=r"source has shape \(2, 3, 1\): expected \(2, 2, X\)"):
+        ToldProblem(plain, source=np.ones((2, 3, 1)))
+    with pytest.raises(ValueError, match="source: expected lowest rewards that are not above"):
+        ToldProblem(plain, source=[[[1], [0]], [[0], [1]]])
     with pytest.raises(ValueError, match="horizon=0: expected an integer of at least 1"):
         plain.with_horizon(0)
 
@@ -97,7 +101,7 @@ def test_rewards_are_found_in_a_finite_support():
     np.testing.assert_array_equal(
         made.reward_index(np.array([[4.0, 1.0], [2.5, 1.0]])), [[2, 0], [1, 0]]
     )
-    for wrong in (3.0, np.nan):
+    for wrong in (3.0, 3.999, np.nan):
         with pytest.raises(ValueError, match=rf"reward {wrong}: expected one of"):
             made.reward_index(np.array([wrong]))
 

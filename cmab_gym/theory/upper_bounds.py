@@ -170,7 +170,7 @@ def non_competitive_pulls(rounds: ArrayLike, t0: float, n_arms: int) -> FloatArr
     at = checked_rounds(rounds)
     start = n_arms * t0
     # Sums of powers are differences of Hurwitz's zeta function, the sums from q on.
-    later = np.maximum(zeta(2, start) - zeta(2, np.maximum(at, start - 1) + 1), 0)
+    later = np.maximum(zeta(2, start) - zeta(2, at + 1), 0)
     bound: FloatArray = start + 2.0 * n_arms**5 * later + 3 * (zeta(3, 1) - zeta(3, at + 1))
     return bound
 

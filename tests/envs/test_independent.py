@@ -89,7 +89,7 @@ def test_finite_rewards_have_their_distribution_and_are_independent():
     assert stats.chisquare(joint[expected > 0], expected[expected > 0]).pvalue > 0.001
 
 
-def test_normal_rewards_are_clipped_so_that_bounds_hold_them():
+def test_rewards_are_clipped_so_that_bounds_hold_them():
     problem = independent_model(means=[1, 3], sigma=0.5).problem
     assert problem.reward_bounds == (-2, 6)
     assert independent_model(sigma=2).problem.reward_bounds == (-16, 16)
@@ -98,8 +98,13 @@ def test_normal_rewards_are_clipped_so_that_bounds_hold_them():
         def standard_normal(self, size):
             return np.broadcast_to([-7.0, 7.0], size).copy()
 
+        def standard_t(self, freedom, size):
+            return np.broadcast_to([-1e9, 1e9], size).copy()
+
     drawn = independent_model(means=[1, 3], sigma=0.5).draw(Extreme(), 1)
     assert drawn.tolist() == [[-2, 6]]
+    student = independent_model("student", means=[1, 3], sigma=0.5)
+    assert student.draw(Extreme(), 1).tolist() == [list(student.problem.reward_bounds)]
 
 
 def test_policies_get_the_scale_of_normal_rewards_from_sigma_not_from_the_bounds():
@@ -119,6 +124,7 @@ def test_the_lower_bound_of_normal_rewards_is_known():
 def test_many_arms_need_no_table():
     model = independent_model("bernoulli", n_arms=3000)
     assert isinstance(model.problem.rows, LazyRows)
+    assert independent_model("bernoulli", n_arms=10_000).rounds_per_draw == 1
     assert model.problem.rows.of(7, 0).tolist() == [1] * 7 + [0] + [1] * 2992
     results = evaluate(
         "CMAB-Independent-v0",

@@ -65,6 +65,10 @@ def test_the_index_is_the_position_of_the_reward(name):
     assert_array_equal(index, model.problem.reward_index(rewards))
 
 
+def test_means_that_differ_by_rounding_are_both_best():
+    assert independent_model(means=[0.1 + 0.2, 0.3, 0.2]).best_arms.tolist() == [True, True, False]
+
+
 def test_latent_rewards_follow_from_x_and_a_uniform_share():
     model, rng = latent_model("two-arm-b"), default_rng(8)
     x = stats.beta(1.5, 5, scale=6).rvs(size=30, random_state=rng)

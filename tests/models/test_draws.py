@@ -108,17 +108,20 @@ def test_rewards_are_ready_before_they_are_taken():
     for t in range(900):
         if t % 100 == 0:
             assert ahead.ready(100) == 100
+        if t % 350 == 0:
+            assert ahead.ready(1000) == 256
         arms = np.array([t % 3 == 0, 0]).astype(int)
         assert_array_equal(ahead.take(arms)[0], plain.take(arms)[0])
 
 
 def test_a_reward_with_probability_zero_never_comes():
-    """Also where the probabilities before it do not add up to 1 exactly."""
-    problem = BanditProblem(np.tile(np.arange(5.0), (1, 1, 1)), np.arange(5.0), (0, 4))
-    model = HistogramModel([[1, 3, 3, 3, 0]], problem)
-    assert model.thresholds.tolist()[0][3] == 1.0
-    joint = TabularModel([[0.0, 3], [1, 0], [2, 0], [0, 1]], [0.1, 0.2, 0.3, 0.4])
-    assert joint.thresholds[0].tolist()[2] == 1.0  # arm 0 never gives 3, the largest reward
+    """Also where the probabilities before it do not add up to 1 exactly, as ten tenths."""
+    assert np.cumsum([0.1] * 10)[-1] < 1
+    support = np.arange(11.0)
+    model = HistogramModel([[1] * 10 + [0]], BanditProblem([[support]], support, (0, 10)))
+    assert model.thresholds[0, 9] == 1
+    joint = TabularModel([[r, r] for r in range(9)] + [[9, 10]], [0.1] * 10)
+    assert joint.thresholds[0, 9] == 1  # arm 0 never gives 10, the largest reward
 
 
 def test_the_uniform_numbers_are_those_of_splitmix64():

@@ -116,6 +116,22 @@ def test_a_peak_between_the_grid_points_is_not_missed():
     assert model.problem.reward_bounds[1] == pytest.approx(line(1))
 
 
+def test_a_reward_at_a_peak_between_the_grid_points_is_clipped_to_the_bounds():
+    peak = 1 / np.pi
+
+    def tent(x):
+        return -np.abs(x - peak)
+
+    high = max(tent(np.linspace(0, 1, 200_001)))
+    assert high < 0
+    model = LatentModel(
+        lambda rng, size: np.full(size, peak), (tent, tent), (tent, tent), (0, 1), bins=10
+    )
+    rng = np.random.default_rng(0)
+    assert model.problem.reward_bounds[1] == model.draw(rng, 3).max() == high
+    assert model.draw_arm(0, [rng], 3).max() == high
+
+
 def test_a_sampler_gives_the_model_of_its_distribution_up_to_noise():
     sampled = LatentModel(uniform, **TWO_ARMS, latent_range=(0, 6))
     exact = LatentModel(stats.uniform(0, 6), **TWO_ARMS)
@@ -145,6 +161,14 @@ def test_soft_bounds_follow_the_formula_of_the_paper():
     np.testing.assert_allclose(phi, 0.81 * hard.exact_expected_pseudo_rewards()[off] + 0.19 * 13)
     rewards, _ = soft.pull(soft.draw(np.random.default_rng(0), 20_000), np.array([[0, 1]]))
     assert np.abs(rewards.mean(axis=0) - soft.means).max() < 5 * 4 / np.sqrt(20_000)
+
+
+def test_with_soft_bounds_some_rewards_belong_to_another_value_of_the_source():
+    # Both arms show X or both the other value with probability .7^2 + .3^2; five standard errors.
+    same = (lambda x: x, lambda x: 1 * x)
+    model = LatentModel(stats.uniform(0, 1), same, same, bins=10, delta=0.3)
+    rewards = model.draw(np.random.default_rng(0), 10_000)
+    assert abs((rewards[:, 0] == rewards[:, 1]).mean() - 0.58) < 5 * 0.5 / 100
 
 
 def test_soft_bounds_stay_upper_bounds_where_a_reward_is_rare():

@@ -104,6 +104,13 @@ def test_c_is_measured_against_the_mean_of_the_rewards_seen():
     assert counts == {1, 2}
 
 
+def test_an_arm_whose_bound_is_the_best_mean_is_counted_whatever_the_rounding():
+    rewards = [0.1, 0.2, 0.7]
+    model = TabularModel([[r, r] for r in rewards], [0.3, 0.3, 0.4])
+    counts = {count_competitive(model, np.random.default_rng(seed), 50) for seed in range(20)}
+    assert counts == {2}
+
+
 def test_counting_without_a_pull_is_refused():
     with pytest.raises(ValueError, match="rounds=0: expected an integer of at least 1"):
         count_competitive(tabular_model(), np.random.default_rng(0), rounds=0)

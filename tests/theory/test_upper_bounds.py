@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from strategies import SEEDS
 
 from cmab_gym import evaluate
+from cmab_gym.envs.independent import independent_model
 from cmab_gym.envs.latent import latent_model
 from cmab_gym.envs.movielens import movielens_model
 from cmab_gym.envs.tabular import tabular_model
@@ -128,6 +129,13 @@ def test_the_unit_of_the_rewards_does_not_change_the_pulls(seed, factor, shift):
 def test_a_larger_scale_has_a_larger_bound():
     model = tabular_model("table1-b")
     assert c_ucb_bound(model, B=2).regret(10**6) > c_ucb_bound(model).regret(10**6)
+
+
+def test_the_scale_of_normal_rewards_is_twice_their_standard_deviation():
+    model = independent_model(sigma=0.5)
+    assert c_ucb_bound(model).scale == 1
+    with pytest.raises(NoBoundError, match=r"are 1 apart, more than B = 0\.9"):
+        c_ucb_bound(model, B=0.9)
 
 
 def test_models_without_the_bound_are_refused():
