@@ -11,7 +11,7 @@ import numpy as np
 
 from cmab_gym import checks
 from cmab_gym.agents.index_agent import IndexAgent
-from cmab_gym.agents.make import make_agent
+from cmab_gym.agents.make import agent_factory, make_agent
 from cmab_gym.evaluation.playing.batch import find_model
 from cmab_gym.models.base import BanditModel
 
@@ -85,8 +85,8 @@ class Assignment:
         mistakes: mistakes that are recognised, for the kind "exact".
 
     Raises:
-        ValueError: an argument is wrong, or the reference of the kind "exact" is not an agent with
-            an index.
+        ValueError: an argument is wrong, or for the kind "exact" the reference or the agent of a
+            mistake has no index.
     """
 
     name: str
@@ -115,3 +115,9 @@ class Assignment:
                 f"reference={self.reference!r} with kind='exact': expected an agent that has an "
                 "index, such as 'c-ucb'; use kind='band' for others"
             )
+        for mistake in self.mistakes:
+            if not isinstance(agent_factory(mistake.agent)(), IndexAgent):
+                raise ValueError(
+                    f"the mistake {mistake.sentence!r} of agent {mistake.agent!r}: expected an "
+                    "agent that has an index, such as 'ucb(B=1)'"
+                )

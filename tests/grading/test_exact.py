@@ -7,7 +7,7 @@ import pytest
 from submissions import C_UCB, COINS, RUNNING_MEANS, UCB
 
 from cmab_gym.agents.make import make_agent
-from cmab_gym.grading import ASSIGNMENTS, Instance
+from cmab_gym.grading import ASSIGNMENTS, Instance, Mistake
 from cmab_gym.grading.exact import first_wrong_round
 from cmab_gym.grading.mistakes import C_UCB_MISTAKES, UCB_MISTAKES
 from cmab_gym.grading.trials import Trial
@@ -136,5 +136,7 @@ def test_pseudo_rewards_that_are_read_the_wrong_way_round_are_recognised(grade):
 def test_an_agent_without_an_index_cannot_be_graded_exactly(grade):
     with pytest.raises(ValueError, match="expected an agent that has an index"):
         grade(UCB, reference="random")
+    with pytest.raises(ValueError, match=r"the mistake 'it guesses' .* expected an agent that has"):
+        grade(UCB, mistakes=(Mistake("it guesses", "random"),))
     with pytest.raises(ValueError, match="it draws random numbers"):
         grade(UCB, reference="ts")

@@ -59,6 +59,24 @@ def test_gradescope_gets_points_visibility_and_a_leaderboard(wrong):
     assert results["score"] == 0
 
 
+def test_gradescope_gets_only_fields_and_words_that_it_documents(wrong):
+    # Its specification of results.json: gradescope-autograders.readthedocs.io/en/latest/specs.
+    results = as_gradescope(wrong)
+    visible = {"hidden", "after_due_date", "after_published", "visible"}
+    whole = {"score", "execution_time", "output", "visibility", "stdout_visibility", "extra_data"}
+    assert set(results) <= whole | {"tests", "leaderboard", "output_format"}
+    assert results["stdout_visibility"] in visible
+    each = {"score", "max_score", "status", "name", "number", "output", "output_format", "tags"}
+    for test in results["tests"]:
+        assert set(test) <= each | {"visibility", "name_format", "extra_data"}
+        assert test["status"] in {"passed", "failed"}
+        assert test["output_format"] in {"text", "html", "simple_format", "md", "ansi"}
+        assert test["visibility"] in visible
+    for entry in results["leaderboard"]:
+        assert set(entry) == {"name", "value", "order"}
+        assert entry["order"] in {"asc", "desc"}
+
+
 def test_regret_is_that_of_the_arms_pulled(wrong, grade):
     assert wrong.outcomes[0].regret == pytest.approx(40 * 0.4)
     assert wrong.regret == wrong.outcomes[0].regret + wrong.outcomes[1].regret
