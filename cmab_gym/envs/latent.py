@@ -8,7 +8,7 @@ from typing import Any
 from cmab_gym import checks
 from cmab_gym.envs.base import BanditEnv
 from cmab_gym.envs.vector import BanditVectorEnv
-from cmab_gym.models.latent import LatentModel, ScaledBeta
+from cmab_gym.models.latent import LatentModel
 from cmab_gym.models.latent_bounds import Bound
 from cmab_gym.models.presets import LATENT
 
@@ -38,9 +38,8 @@ def latent_model(
         lower = upper if lower is None else lower
         return LatentModel(latent, lower, upper, latent_range, reward_bounds, bins, delta)
     chosen = LATENT[checks.choice("preset", "two-arm-a" if preset is None else preset, LATENT)]
-    source = ScaledBeta(*chosen.beta, chosen.scale)
     bounds = chosen.reward_bounds if reward_bounds is None else reward_bounds
-    return LatentModel(source, chosen.lower, chosen.upper, latent_range, bounds, bins, delta)
+    return LatentModel(chosen.latent, chosen.lower, chosen.upper, latent_range, bounds, bins, delta)
 
 
 class LatentEnv(BanditEnv):

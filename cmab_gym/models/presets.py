@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cmab_gym.arrays import FloatArray
+from cmab_gym.models.latent import ScaledBeta
 from cmab_gym.models.latent_bounds import Bound
 
 
@@ -30,11 +31,10 @@ class TabularPreset:
 
 @dataclass(frozen=True)
 class LatentPreset:
-    """X = scale * Beta(a, b), and one lower and one upper bound function per arm."""
+    """The distribution of X, and one lower and one upper bound function per arm."""
 
     source: str
-    beta: tuple[float, float]
-    scale: float
+    latent: ScaledBeta
     lower: tuple[Bound, ...]
     upper: tuple[Bound, ...]
     reward_bounds: tuple[float, float]
@@ -130,8 +130,7 @@ def _level(x: FloatArray) -> FloatArray:
 def _two_arms(letter: str, verdict: str, a: float, b: float) -> LatentPreset:
     return LatentPreset(
         f"Figure 7 ({letter}): X = 6 * Beta({a:g}, {b:g}); {verdict}",
-        (a, b),
-        6.0,
+        ScaledBeta(a, b, 6.0),
         (_line_below, _parabola_below),
         (_line_above, _parabola_above),
         (-1.0, 13.0),
@@ -142,8 +141,7 @@ def _three_arms(letter: str, verdict: str, a: float, b: float) -> LatentPreset:
     functions = (_hill, _rise, _level)
     return LatentPreset(
         f"Figure 9 ({letter}), a reconstruction: X ~ Beta({a:g}, {b:g}); {verdict}",
-        (a, b),
-        1.0,
+        ScaledBeta(a, b),
         functions,
         functions,
         (0.0, 1.0),

@@ -10,7 +10,6 @@ from cmab_gym.envs.independent import independent_model
 from cmab_gym.envs.latent import latent_model
 from cmab_gym.envs.tabular import tabular_model
 from cmab_gym.models import BanditModel, HistogramModel
-from cmab_gym.models.latent import ScaledBeta
 from cmab_gym.models.presets import LATENT
 from cmab_gym.problem import BanditProblem
 
@@ -79,9 +78,9 @@ def test_latent_rewards_follow_from_x_and_a_uniform_share():
 
 @pytest.mark.parametrize("preset", LATENT.values())
 def test_the_sources_of_the_presets_draw_as_scipy_does(preset):
-    own = ScaledBeta(*preset.beta, preset.scale)
-    scipys = stats.beta(*preset.beta, scale=preset.scale)
-    same = stats.uniform(scale=preset.scale) if preset.beta == (1, 1) else scipys
+    own = preset.latent
+    scipys = stats.beta(own.a, own.b, scale=own.scale)
+    same = stats.uniform(scale=own.scale) if own.a == own.b == 1 else scipys
     drawn = same.rvs(size=1000, random_state=default_rng(0))
     assert_array_equal(own.rvs(1000, default_rng(0)), drawn)
     q = np.linspace(0, 1, 101)
