@@ -84,30 +84,32 @@ class Kept:
             found = Results.load(path)
             _check(path, (found.manifest, found.checkpoints), (manifest, checkpoints))
             labels = [run.label for run in found.finished]
-            agents = {label: found.manifest.get("agents", {}).get(label) for label in labels}
-            for label, agent in manifest["agents"].items():
-                if agents.get(label, agent) != agent:
-                    raise ValueError(
-                        f"{path} has {agents[label]!r} as {label!r}: expected {agent!r}; give the "
-                        "agent another label"
-                    )
-            checksums = found.manifest.get("agent_checksums", {})
-            for label, own in manifest["agent_checksums"].items():
-                if checksums.get(label, own) != own:
-                    raise ValueError(
-                        f"the file of agent {label!r} has changed since it finished in {path}: "
-                        "expected it unchanged; name the changed class otherwise, choose another "
-                        "folder, or do not resume"
-                    )
             kept = replace(
                 kept,
                 runs=found.finished,
                 trials=found.trials,
-                agents=agents,
-                checksums=checksums,
+                agents={label: found.manifest.get("agents", {}).get(label) for label in labels},
+                checksums=found.manifest.get("agent_checksums", {}),
                 told=found.manifest.get("told_more", {}),
             )
+            kept._check_agents(manifest)
         return kept
+
+    def _check_agents(self, manifest: Mapping[str, Any]) -> None:
+        """Refuse to add to the results of another agent, or of another version of its file."""
+        for label, agent in manifest["agents"].items():
+            if self.agents.get(label, agent) != agent:
+                raise ValueError(
+                    f"{self.folder} has {self.agents[label]!r} as {label!r}: expected {agent!r}; "
+                    "give the agent another label"
+                )
+        for label, checksum in manifest["agent_checksums"].items():
+            if self.checksums.get(label, checksum) != checksum:
+                raise ValueError(
+                    f"the file of agent {label!r} has changed since it finished in {self.folder}: "
+                    "expected it unchanged; name the changed class otherwise, choose another "
+                    "folder, or do not resume"
+                )
 
     def missing(self, labels: Sequence[str], trials: range) -> dict[str, range]:
         """Return the trials that each of some agents has to play.
