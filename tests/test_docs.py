@@ -239,7 +239,8 @@ def test_the_index_and_the_site_have_the_pages_in_the_same_order():
 
 
 def test_the_api_reference_lists_every_name_of_the_package():
-    text = (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")
+    pages = (REPOSITORY / "docs" / "api").glob("*.md")
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     assert [name for name in cmab_gym.__all__ if f":: cmab_gym.{name}\n" not in text] == []
 
 
