@@ -126,6 +126,10 @@ def test_an_error_names_the_option_its_value_and_what_is_expected(
             ["--jobs 2 ", "--scheduler 'tcp://x:1'"],
         ),
         ([*TABULAR, "--parameters", "x"], ["--parameters", "'x'", "published"]),
+        (
+            ["identify", "CMAB-Tabular-v0", "--agents", "lucb", "lucb()"],
+            ["'lucb' and 'lucb()' are one agent: expected it once"],
+        ),
         (["inspect", "CartPole-v9"], ["unknown environment 'CartPole-v9'"]),
         (["inspect", "CartPole-v1"], ["CartPole-v1 is not a bandit of this package"]),
         (["reproduce", "99"], ["no panel '99': expected figures (5, 7, ", "panels (5a, 5b, "]),

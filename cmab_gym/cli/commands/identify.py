@@ -21,6 +21,7 @@ from cmab_gym.cli.options import (
 from cmab_gym.cli.printing import print_table, say
 from cmab_gym.cli.progress_bar import progress_bar
 from cmab_gym.cli.values import probability
+from cmab_gym.evaluation.evaluate import labelled
 from cmab_gym.evaluation.identify import Identification, identify
 from cmab_gym.evaluation.playing.progress import OnProgress
 from cmab_gym.evaluation.tables import identification_table
@@ -52,8 +53,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Let every agent identify the best arm, and print a table."""
-    for agent in chosen.agents:
-        make_identification_agent(agent, chosen.delta)  # so that a wrong name is found first
+    for agent in labelled(chosen.agents):  # so that a wrong name is found first
+        make_identification_agent(agent, chosen.delta)
     total = len(chosen.agents) * chosen.trials
     found: list[Identification] = []
     try:

@@ -84,7 +84,8 @@ class Pair:
             )
         if self.detectable == 0 == self.difference:
             return f"{first} and {second} have equal regret in each of {self.trials} trials"
-        can_show = f"{self.trials} trials can show {rounded(self.detectable)}"
+        smallest = rounded(self.detectable)
+        can_show = f"{self.trials} trials can show a difference of {smallest}"
         if self.better is None:
             interval = _interval(self.low, self.high)
             return f"{first} and {second}: no difference is shown ({interval}); {can_show}"
@@ -159,7 +160,7 @@ def compare(
         >>> import cmab_gym
         >>> results = cmab_gym.evaluate("CMAB-Tabular-v0", ["random", "ucb"], 500, 20)
         >>> print(cmab_gym.compare(results).pairs[0].sentence)
-        ucb has 29.8 to 34.8 less regret than random; 20 trials can show 3.9
+        ucb has 29.8 to 34.8 less regret than random; 20 trials can show a difference of 3.9
     """
     seed = checks.whole_number("seed", seed, 0)
     n_resamples = checks.whole_number("n_resamples", n_resamples, 100)

@@ -56,7 +56,7 @@ def test_the_table_and_the_sentence_round_in_the_same_way():
         low, high = pair.sentence.split()[2:5:2]  # a has 8.7 to 9.3 less regret than b; ...
         (row,) = pairs_table([pair]).rows
         assert row[2] == f"-{high} to -{low}"
-        assert pair.sentence.endswith(f"9 trials can show {row[-1]}")
+        assert pair.sentence.endswith(f"9 trials can show a difference of {row[-1]}")
 
 
 def test_the_interval_agrees_with_that_of_other_resamples_of_scipy():
@@ -82,7 +82,7 @@ def test_a_constant_difference_is_its_own_interval():
     own = np.arange(1.0, 11)
     pair = compare(results_of(a=own, b=own + 3)).pairs[0]
     assert (pair.difference, pair.low, pair.high, pair.p) == (-3, -3, -3, 2 / 2**10)
-    assert pair.sentence == "a has 3.0 less regret than b; 10 trials can show 0"
+    assert pair.sentence == "a has 3.0 less regret than b; 10 trials can show a difference of 0"
     pair = compare(results_of(a=own, b=3 * own)).pairs[0]
     assert_allclose((pair.ratio, pair.ratio_low, pair.ratio_high), 1 / 3)
 
