@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 
 import gymnasium as gym
 import numpy as np
@@ -190,6 +191,7 @@ def test_the_learner_uses_one_torch_thread(problem):
 
 
 def test_nothing_is_printed_or_written(problem, rewards, tmp_path, monkeypatch, capfd):
+    import_module("torch._dynamo")  # makes a folder of torch's own, once in a process
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for cls in ALL.values():
         play(cls(), problem, 60, rewards)
