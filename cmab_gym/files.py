@@ -179,9 +179,8 @@ def check_writable(folder: Path) -> None:
     Raises:
         OSError: it cannot.
     """
-    existing = next(
-        each for each in (folder, *folder.parents) if each.is_symlink() or each.exists()
-    )
+    found = (each for each in (folder, *folder.parents) if each.is_symlink() or each.exists())
+    existing = next(found, folder)  # none exists on a drive that Windows does not have
     probe = existing / f".writable-{uuid4().hex[:8]}"
     probe.touch()
     probe.unlink()

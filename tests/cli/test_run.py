@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import termios
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ from waiting import LIMIT, wait_until, waiting_agent
 from cmab_gym import Results
 from cmab_gym.cli import main
 from cmab_gym.cli.commands import run as commands
+from cmab_gym.cli.output_folder import output_folder
 from cmab_gym.cli.signals import as_keyboard_interrupt
 
 RUN = ["run", "CMAB-Tabular-v0", "--rounds", "50", "--trials", "4", "--out"]
@@ -117,6 +119,12 @@ def test_an_unwritable_folder_is_reported_before_the_run(tmp_path, capsys):
         assert "--out" in err
         assert "rounds" not in err
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_folder_on_a_drive_that_does_not_exist_is_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr(Path, "exists", lambda path: False)  # as Windows says of all its parents
+    with pytest.raises(ValueError, match=r"--out .* cannot be written to \(.*No such file"):
+        output_folder(str(tmp_path / "new" / "results"))
 
 
 def test_a_closed_output_loses_no_file(tmp_path):

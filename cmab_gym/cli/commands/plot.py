@@ -19,7 +19,7 @@ from cmab_gym.evaluation import (
     plot_pulls,
     plot_regret,
 )
-from cmab_gym.evaluation.plots.curves import BANDS
+from cmab_gym.evaluation.plots.curves import BANDS, LOGS
 from cmab_gym.evaluation.results.results_file import KINDS
 
 
@@ -69,7 +69,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--log",
-        choices=("none", "x", "y", "xy"),
+        choices=LOGS,
         help="logarithmic axes (default: x after `run --checkpoints log`)",
     )
     add_whole(parser, "--arms", "arms in the picture of the pulls", 50)

@@ -300,7 +300,7 @@ def rounded(regret: float) -> str:
     """Write a difference in regret: with one decimal, or two digits if it is below 1.
 
     Examples:
-        >>> [rounded(each) for each in (1234.56, -34.0, 0.0456, 0.0)]
-        ['1,234.6', '-34.0', '0.046', '0']
+        >>> [rounded(each) for each in (1234.56, -34.0, 0.996, 0.95, 0.0456, 0.0)]
+        ['1,234.6', '-34.0', '1.0', '0.95', '0.046', '0']
     """
-    return f"{regret:,.1f}" if abs(regret) >= 0.95 else f"{regret:.2g}"
+    return f"{regret:,.1f}" if abs(regret) >= 0.995 else f"{regret:.2g}"

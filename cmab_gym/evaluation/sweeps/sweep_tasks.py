@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.agents.make import name_and_parameters
+from cmab_gym.agents.make import file_of, name_and_parameters
 from cmab_gym.agents.registry import split_prefix
 from cmab_gym.envs_data.downloads.datasets import DATASETS
 from cmab_gym.evaluation.evaluate import CHECKPOINTS, checkpoint_rounds
@@ -102,7 +102,7 @@ class Task:
         path, colon, _ = self.agent.partition(".py:")
         if colon:
             yield from (f"{path}.py", f"{split_prefix(path)[1]}.py")
-        else:
+        elif file_of(self.agent) is not None:
             yield name_and_parameters(self.agent)[0]  # that of a trained agent is a path
 
 

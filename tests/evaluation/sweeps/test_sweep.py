@@ -116,6 +116,8 @@ def test_task_names_are_readable_and_change_with_every_setting(tmp_path, monkeyp
     before = trained.tasks()[0].name
     Path("trained.zip").write_text("two, trained for longer")
     assert trained.tasks()[0].name != before
+    Path("c-ts").write_text("a file that only has the name of an agent")
+    assert plans[0].tasks()[0].name == names[0]
 
 
 def test_a_task_whose_rewards_come_at_once_keeps_the_name_that_it_had_before_they_could_be_late():
