@@ -64,7 +64,7 @@ class WrongRound:
             mean = f"{self.means[arm]:10.4f}" if self.pulls[arm] else "         -"
             lines.append(f"{arm:6}{self.pulls[arm]:8}{mean}{self.index[arm]:10.4f}{note}")
         if len(shown) < self.index.size:
-            lines.append(f"   ... and {self.index.size - len(shown)} arms with a smaller index")
+            lines.append(f"   ... and {self.index.size - len(shown)} other arms")
         return "\n".join(lines)
 
 

@@ -24,14 +24,20 @@ def feedback(grade: Grade, for_student: bool = True) -> str:
         for_student: leave out the details of hidden tests.
     """
     name = shown(Path(grade.submission).name)
-    lines = [f"{name}: {grade.score:g} of {grade.max_score:g} points"]
+    lines = [f"{name}: {points(grade.score)} of {points(grade.max_score)} points"]
     for outcome in grade.outcomes:
         hides = for_student and outcome.hidden
-        lines += ["", f"{outcome.name}: {outcome.points:g} of {outcome.max_points:g} points"]
+        given, most = points(outcome.points), points(outcome.max_points)
+        lines += ["", f"{outcome.name}: {given} of {most} points"]
         lines.append(_without_details(outcome) if hides else outcome.feedback)
     if not math.isnan(grade.time):
         lines += ["", f"A round takes {grade.time:.1f} times as long as one of the reference."]
     return "\n".join(lines)
+
+
+def points(number: float) -> str:
+    """Write points with at most two decimals: 3.33, 10."""
+    return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def as_json(grade: Grade) -> dict[str, Any]:
@@ -105,7 +111,7 @@ def class_table(grades: Sequence[Grade]) -> pd.DataFrame:
             "max_score": grade.max_score,
             "regret": round(grade.regret, 4),
             "time": round(grade.time, 2),
-            **{outcome.name: outcome.points for outcome in grade.outcomes},
+            **{outcome.name: round(outcome.points, 6) for outcome in grade.outcomes},
             "feedback": next(
                 (each.feedback for each in grade.outcomes if each.points < each.max_points), ""
             ),

@@ -8,7 +8,7 @@ from submissions import C_UCB, COINS, RUNNING_MEANS, UCB
 
 from cmab_gym.agents.make import make_agent
 from cmab_gym.grading import ASSIGNMENTS, Instance, Mistake
-from cmab_gym.grading.exact import first_wrong_round
+from cmab_gym.grading.exact import WrongRound, first_wrong_round
 from cmab_gym.grading.mistakes import C_UCB_MISTAKES, UCB_MISTAKES
 from cmab_gym.grading.trials import Trial
 from cmab_gym.models import TabularModel
@@ -82,6 +82,13 @@ def test_the_wrong_round_is_shown_with_counts_means_and_both_indices(grade):
         "     0       0         -       inf  <- right",
         "     1       0         -       inf  <- pulled",
     ]
+
+
+def test_arms_left_out_of_the_table_may_have_the_same_index():
+    first = np.arange(9) == 0
+    index, zeros = np.full(9, np.inf), np.zeros(9)
+    found = WrongRound(1, 8, first, zeros.astype(int), zeros, index, np.ones(9, dtype=bool), False)
+    assert found.explained().split("\n")[-1] == "   ... and 2 other arms"
 
 
 def wrong_round(rewards, arms, reference="ucb"):

@@ -43,6 +43,11 @@ def test_students_do_not_see_the_details_of_hidden_tests(wrong):
     assert feedback(wrong, for_student=False).count("is right.") == 2
 
 
+def test_points_have_at_most_two_decimals(grade):
+    third = grade(acting("return 0"), points=10 / 3)
+    assert "coins: 0 of 3.33 points" in feedback(third)
+
+
 def test_json_holds_everything_and_no_nan(wrong, grade):
     assert as_json(wrong)["tests"][1]["feedback"].startswith("Trial 1. Round 2")
     failed = as_json(grade("", instances=(COINS,)))
@@ -107,7 +112,9 @@ def test_a_folder_of_submissions_becomes_one_table(submit, tmp_path, capsys):
     assert table["score"].tolist() == [10, 10, 0, 0]
     assert table["rank"].tolist() == [1, 1, 3, 3]
     assert {path.stem for path in out.glob("*.json")} == {"ann", "bob", "=cmd", "dan"}
-    assert "it called sys.exit" in (out / "=cmd.txt").read_text()
+    told = (out / "=cmd.txt").read_text()
+    assert "it called sys.exit" in told
+    assert told.endswith("\n")
     assert json.loads((out / "bob.json").read_text())["score"] == 10
     printed = capsys.readouterr().out
     assert "ann.py: 10 of 10 points" in printed

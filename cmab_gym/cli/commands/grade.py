@@ -17,7 +17,14 @@ from cmab_gym.files import write_csv, write_whole
 from cmab_gym.grading import Assignment, Grade, Grader, Limits, find_assignment
 from cmab_gym.grading.grade import submissions_in
 from cmab_gym.grading.gradescope_folder import write_autograder
-from cmab_gym.grading.report import as_gradescope, as_json, class_table, feedback, json_text
+from cmab_gym.grading.report import (
+    as_gradescope,
+    as_json,
+    class_table,
+    feedback,
+    json_text,
+    points,
+)
 from cmab_gym.grading.template import template
 from cmab_gym.text import shown
 
@@ -101,12 +108,12 @@ def _grade(chosen: argparse.Namespace, assignment: Assignment) -> None:
         if chosen.gradescope:
             _write(Path(chosen.gradescope), json_text(as_gradescope(grade)))
         elif len(paths) > 1:
-            say(f"{shown(path)}: {grade.score:g} of {grade.max_score:g} points")
+            say(f"{shown(path)}: {points(grade.score)} of {points(grade.max_score)} points")
         else:
             _print(feedback(grade, for_student=False))
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
-            _write(out / f"{name}.txt", feedback(grade))
+            _write(out / f"{name}.txt", feedback(grade) + "\n")
             _write(out / f"{name}.json", json_text(as_json(grade)))
     if len(grades) > 1:
         say("")
@@ -137,7 +144,7 @@ def _names(paths: Sequence[Path]) -> Iterator[str]:
 def _print_leaders(grades: Sequence[Grade]) -> None:
     header = ("rank", "submission", "score", "regret", "time")
     rows = [
-        (str(rank), shown(name), f"{score:g}", _one_digit(regret), _one_digit(ratio))
+        (str(rank), shown(name), points(score), _one_digit(regret), _one_digit(ratio))
         for rank, name, score, regret, ratio in class_table(grades)[list(header)].itertuples(
             index=False
         )
