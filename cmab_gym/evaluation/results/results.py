@@ -38,6 +38,9 @@ class EvaluationError(ValueError):
         super().__init__("\n".join(results.failures.values()))
         self.results = results
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.results,)
+
 
 class EvaluationInterrupted(KeyboardInterrupt):
     """Ctrl-C ended an evaluation.
@@ -52,6 +55,9 @@ class EvaluationInterrupted(KeyboardInterrupt):
     def __init__(self, results: Results) -> None:
         super().__init__("\n".join(results.failures.values()))
         self.results = results
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.results,)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

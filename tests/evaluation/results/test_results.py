@@ -1,9 +1,11 @@
 import contextlib
 import json
 import os
+import pickle
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from waiting import LIMIT
 
-from cmab_gym.evaluation import AgentRun, Results, compare, evaluate, plot_regret
+from cmab_gym.evaluation import (
+    AgentRun,
+    EvaluationError,
+    EvaluationInterrupted,
+    Results,
+    compare,
+    evaluate,
+    plot_regret,
+)
 from cmab_gym.evaluation.plots import plot_pulls
 from cmab_gym.evaluation.results import parquet, results_file
 from cmab_gym.files import write_csv, write_whole
@@ -262,6 +272,15 @@ def test_a_manifest_holds_arrays_in_full(tmp_path):
     manifest = json.loads((results.save(tmp_path) / "manifest.json").read_text())
     assert_array_equal(manifest["env_kwargs"]["pmf"], pmf)
     assert manifest["all_env_kwargs"]["allow_invalid"] is False
+
+
+@pytest.mark.parametrize("kind", [EvaluationError, EvaluationInterrupted])
+def test_an_error_with_results_can_be_sent_to_another_process(results, kind):
+    failed = AgentRun.failed("mine", "agent 'mine', trial 0, round 1: no")
+    error = kind(replace(results, runs=(*results.runs, failed)))
+    sent = pickle.loads(pickle.dumps(error))  # noqa: S301
+    assert str(sent) == str(error) == failed.failure
+    assert_array_equal(sent.results.regret("ucb"), results.regret("ucb"))
 
 
 @pytest.mark.parametrize("function", [compare, plot_regret, plot_pulls])
