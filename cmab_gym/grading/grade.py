@@ -242,13 +242,15 @@ def submissions_in(path: str | Path) -> list[Path]:
     """List the submissions at a path: a file; or the files *.py and */submission.py of a folder.
 
     Raises:
-        ValueError: the folder has none.
+        ValueError: the folder has none, or the file is not a Python file.
         FileNotFoundError: there is nothing.
     """
     folder = Path(path)
     if not isdir(folder):
         if not folder.exists():
             raise FileNotFoundError(f"{path} does not exist: expected a submission, or a folder")
+        if folder.suffix != ".py":
+            raise ValueError(f"{path} is not a Python file: expected NAME.py, or a folder")
         return [folder]
     found = [*folder.glob("*.py"), *folder.glob("*/submission.py")]
     if not found:

@@ -11,6 +11,7 @@ r"""{text}
 Complete the class and submit this file. `problem` has n_arms, pseudo_rewards (K, K, R),
 reward_support (R,), reward_bounds (low, high), reward_range (high - low) and horizon, the number of
 rounds of a trial. NumPy is available; cmab_gym, files, processes and the network are not.
+The class is called without arguments, once for each trial.
 {trial}"""
 
 import numpy as np

@@ -180,13 +180,14 @@ def test_one_submission_is_explained(submit, tmp_path, capsys):
         (["--assignment", "none.py"], "is not a file"),
         (["--assignment", "ucb"], "no submissions: expected"),
         (["nowhere.py", "--assignment", "ucb"], "does not exist"),
+        (["a.ipynb", "--assignment", "ucb"], "a.ipynb is not a Python file"),
         (["a.py", "b.py", "--assignment", "ucb", "--gradescope", "x"], "expected one"),
         (["--assignment", "ucb", "--autograder", "a.py"], "--autograder a.py: expected"),
         (["a.py", "--assignment", "ucb", "--user", "no-such-user"], "--user 'no-such-user'"),
     ],
 )
 def test_wrong_arguments(submit, monkeypatch, tmp_path, capsys, arguments, message):
-    submit(UCB, "a.py"), submit(UCB, "b.py")
+    submit(UCB, "a.py"), submit(UCB, "b.py"), submit("{}", "a.ipynb")
     monkeypatch.chdir(tmp_path)
     assert main(["grade", *arguments]) == 2
     assert message in capsys.readouterr().err
