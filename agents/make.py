@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from os.path import isfile
 from pathlib import Path
@@ -154,24 +154,34 @@ def name_and_parameters(text: str) -> tuple[str, dict[str, Any]]:
         raise ValueError(f"agent {quoted(text)}: {error}") from None
 
 
-def given_twice(names: Iterable[str]) -> tuple[str, str] | None:
-    """Find two spellings of one agent, such as "ucb" and "ucb()"; None if there are none.
+def check_spellings(names: Iterable[str]) -> None:
+    """Refuse two spellings of one agent.
 
     Raises:
-        ValueError: a name is not a string, or its parameters cannot be read.
+        ValueError: there are two, a name is not a string, or its parameters cannot be read.
 
     Examples:
-        >>> given_twice(["ts(beta=2, B=1)", "ts", "ts(B=1, beta=2.0)"])
-        ('ts(beta=2, B=1)', 'ts(B=1, beta=2.0)')
+        >>> check_spellings(["ts", "ts(beta=2, B=1)", "ts(B=1, beta=2.0)"])
+        Traceback (most recent call last):
+        ValueError: 'ts(beta=2, B=1)' and 'ts(B=1, beta=2.0)' are one agent: expected it once; ...
     """
-    seen: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    seen: dict[Hashable, str] = {}
     for name in names:
-        base, parameters = name_and_parameters(name)
-        for other, given in seen.setdefault(base, []):
-            if given == parameters:
-                return other, name
-        seen[base].append((name, parameters))
-    return None
+        agent = _hashable(name_and_parameters(name))
+        if agent in seen:
+            raise ValueError(
+                f"{seen[agent]!r} and {name!r} are one agent: expected it once; leave one out"
+            )
+        seen[agent] = name
+
+
+def _hashable(value: Any) -> Hashable:
+    """Return the same for equal literals, also for those that cannot be hashed."""
+    if isinstance(value, dict):
+        return frozenset((key, _hashable(each)) for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_hashable, value))
+    return frozenset(value) if isinstance(value, set) else value
 
 
 def _split(name: str, folder: str | Path) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from cmab_gym import checks
-from cmab_gym.agents.make import agent_factory, file_of, given_twice
+from cmab_gym.agents.make import agent_factory, check_spellings, file_of
 from cmab_gym.evaluation.manifest import describe_environment, describe_run
 from cmab_gym.evaluation.playing.batch import (
     Batch,
@@ -239,11 +239,8 @@ def labelled(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
             f"two agents have the label {sorted(shared)[0]!r}: expected each once; to compare one "
             "agent with different parameters, pass a mapping {label: agent}"
         )
-    names = [agent for _, agent in pairs if isinstance(agent, str)]
-    if not isinstance(agents, Mapping) and (twice := given_twice(names)):
-        raise ValueError(
-            f"{twice[0]!r} and {twice[1]!r} are one agent: expected it once; leave one out"
-        )
+    if not isinstance(agents, Mapping):
+        check_spellings(agent for _, agent in pairs if isinstance(agent, str))
     return dict(pairs)
 
 

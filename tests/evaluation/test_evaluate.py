@@ -591,6 +591,7 @@ def test_a_run_ten_times_as_long_needs_no_more_memory():
         ({"agents": ["ucb", "ucb"]}, "two agents have the label 'ucb'"),
         ({"agents": ["ucb", "ucb()"]}, r"^'ucb' and 'ucb\(\)' are one agent: expected it once"),
         ({"agents": ["ts(B=1,beta=2)", "ts(beta=2.0, B=1)"]}, "are one agent: expected it once"),
+        ({"agents": ["a(x=[{1}, {2: [3]}])", "a( x = [{1},{2:[3]}])"]}, "are one agent"),
         ({"agents": [3]}, "int has no method reset"),
         ({"agents": UCB()}, r"agents=UCB\(B=None\): expected a list"),
         ({"agents": {1: "ucb"}}, "agent label 1: expected a non-empty string"),

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cmab_gym import checks
-from cmab_gym.agents.make import file_of, name_and_parameters
+from cmab_gym.agents.make import check_spellings, file_of, name_and_parameters
 from cmab_gym.agents.registry import split_prefix
 from cmab_gym.envs_data.downloads.datasets import DATASETS
 from cmab_gym.evaluation.evaluate import CHECKPOINTS, checkpoint_rounds
@@ -162,7 +162,8 @@ class Sweep:
         """List the tasks, ordered by environment, then agent, then seed.
 
         Raises:
-            ValueError: a value is wrong (the error names its key), or two tasks are the same.
+            ValueError: a value is wrong (the error names its key), or two tasks or agents are the
+                same.
         """
         at = f"{self.source}: " if self.source else ""
         folder = str(Path(self.source).absolute().parent) if self.source else ""
@@ -179,13 +180,16 @@ class Sweep:
         except ValueError as error:
             raise ValueError(f"{at}{error}") from None
         environments = list(_expanded(f"{at}environments", self.environments, "id"))
-        agents = list(_expanded(f"{at}agents", self.agents, "name"))
+        agents = [
+            (key, _with_parameters(key, name, parameters), parameters)
+            for key, name, parameters in _expanded(f"{at}agents", self.agents, "name")
+        ]
         _check_count(f"{at}the sweep", len(environments) * len(agents) * len(seeds), "tasks")
         tasks = [
             Task(
                 env_id,
                 env_kwargs,
-                _with_parameters(agent_key, name, parameters),
+                agent,
                 seed,
                 rounds,
                 trials,
@@ -196,10 +200,14 @@ class Sweep:
                 arrivals,
             )
             for env_key, env_id, env_kwargs in environments
-            for agent_key, name, parameters in agents
+            for agent_key, agent, parameters in agents
             for seed in seeds
         ]
         _check_names(tasks)
+        try:
+            check_spellings(dict.fromkeys(agent for _, agent, _ in agents))
+        except ValueError as error:
+            raise ValueError(f"{at}agents: {error}") from None
         return tasks
 
 
@@ -257,7 +265,12 @@ def _with_parameters(key: str, name: str, given: Mapping[str, Any]) -> str:
             f"{key}: {name!r} and {quoted(dict(given))}: expected parameters only once"
         )
     inside = ", ".join(f"{parameter}={value!r}" for parameter, value in given.items())
-    return f"{name}({inside})" if inside else name
+    agent = f"{name}({inside})" if inside else name
+    try:
+        name_and_parameters(agent)
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None
+    return agent
 
 
 def _check_names(tasks: Sequence[Task]) -> None:

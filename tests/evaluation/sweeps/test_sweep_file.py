@@ -101,6 +101,11 @@ def test_a_hostile_value_is_one_short_error_of_the_command(tmp_path, capsys, val
             r"environments\[0\].pad: 0.1 is given twice",
         ),
         ({"agents": [{"name": "ts", "beta": [1, 1]}]}, r"agents\[0\].beta: 1 is given twice"),
+        ({"agents": ["ucb", "ucb()"]}, r"^agents: 'ucb' and 'ucb\(\)' are one agent"),
+        (
+            {"agents": ["ts(beta=2)", {"name": "ts", "beta": [1.0, 2.0]}]},
+            r"^agents: 'ts\(beta=2\)' and 'ts\(beta=2.0\)' are one agent: expected it once",
+        ),
         ({"agents": ["ucb", "ucb"]}, r"is given twice \(agents\[0\] and agents\[1\]\)"),
         (
             {"environments": ["CMAB-Tabular-v0", "CMAB-Tabular-v0"]},
@@ -117,6 +122,12 @@ def test_errors_name_values_that_are_given_twice_or_too_often(changes, message):
     plan = {"environments": ["CMAB-Tabular-v0"], "agents": ["ucb"], **changes}
     with pytest.raises(ValueError, match=message):
         Sweep(**plan).tasks()
+
+
+@pytest.mark.parametrize("agent", ["ucb(B=", "mine.py:Mine(B="])
+def test_an_agent_that_cannot_be_read_is_named_with_its_key(agent):
+    with pytest.raises(ValueError, match=r"^agents\[1\]: agent '.*\(B=': expected name\("):
+        Sweep(["CMAB-Tabular-v0"], ["ts", agent]).tasks()
 
 
 @pytest.mark.parametrize("key", ["data", "preset", "agent"])
