@@ -128,13 +128,14 @@ class Scan:
 
     def rows(self, items: AnyArray | None = None) -> Rows:
         """Fetch the usable rows of some items, or of all, in the order of the file."""
-        wanted, parameters = "", {}
+        source, wanted, parameters = self._query(_IGNORE), "", {}
         if items is not None:
-            # A join might change the order of the rows.
-            wanted = " AND list_contains($items, item)"
+            # DuckDB looks the items up by a join, which changes the order of the rows.
+            source = f"SELECT row_number() OVER () AS number, * FROM ({source})"  # noqa: S608
+            wanted = " AND list_contains($items, item) ORDER BY number"
             parameters["items"] = items.tolist()
         table = self._run(
-            f"SELECT {', '.join(map(sql_name, self.columns))} FROM ({self._query(_IGNORE)}) "  # noqa: S608
+            f"SELECT {', '.join(map(sql_name, self.columns))} FROM ({source}) "  # noqa: S608
             f"WHERE {self._usable}{wanted}",
             parameters,
         ).fetchnumpy()

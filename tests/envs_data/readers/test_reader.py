@@ -232,6 +232,19 @@ def test_only_the_listed_items_are_kept(items, tmp_path):
         read_ratings(path, items=[])
 
 
+@pytest.mark.parametrize("limit", [{"most_rated": 300}, {"items": range(300)}])
+def test_the_last_rating_of_a_pair_counts_when_only_some_items_are_read(limit, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, [50, 300, 6], (90_000, 3))  # each of 15,000 pairs six times
+    path, text = tmp_path / "r.csv", "x" * 200  # so long that threads share the file
+    lines = (f"{user},{book},{rating},{text}" for user, book, rating in rows.tolist())
+    path.write_text("\n".join(["user_id,book_id,rating,text", *lines]))
+    options = ReadOptions("user_id", "book_id", "rating")
+    everything, some = read_ratings(path, options), read_ratings(path, options, **limit)
+    assert_array_equal(some.users, everything.users)
+    assert_array_equal(some.stars, everything.stars)
+
+
 def test_most_rated_counts_each_pair_once(tmp_path):
     rows = [(1, 100, 3)] * 30 + [(user, item, 3) for item in range(60) for user in range(2)]
     path = tmp_path / "r.csv"
