@@ -219,7 +219,7 @@ def labelled(agents: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     """Map labels to agents; a list gives each agent a label of its own.
 
     Raises:
-        ValueError: there is no agent, two have the same label, or a list has one agent twice.
+        ValueError: there is no agent, two have the same label, or a list names one agent twice.
     """
     if isinstance(agents, Mapping):
         pairs = list(agents.items())
